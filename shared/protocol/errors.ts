@@ -1,0 +1,57 @@
+import { ITEM_FAULTS, type ItemFault } from './heartbeat.ts'
+
+/** How a fault looks from outside. */
+export interface ErrorEntry {
+  /** HTTP status. */
+  readonly status: number
+  /** May the same request succeed later, unchanged? */
+  readonly temporary: boolean
+  /** Public title; safe to show. */
+  readonly title: string
+}
+
+function permanent(status: number, title: string): ErrorEntry {
+  return { status, temporary: false, title }
+}
+
+function temporary(status: number, title: string): ErrorEntry {
+  return { status, temporary: true, title }
+}
+
+/** Every problem code that the API or the gateway answers with. Codes are stable; titles may change. */
+export const ERRORS = {
+  bad_request: permanent(400, 'The request is malformed'),
+  malformed_json: permanent(400, 'The body is not JSON'),
+  invalid_cursor: permanent(400, 'The cursor is not one of ours'),
+  unsupported_subprotocol: permanent(400, 'None of the offered subprotocols is spoken here'),
+  unauthorized: permanent(401, 'A valid credential is needed'),
+  invalid_credentials: permanent(401, 'E-mail or password is wrong'),
+  forbidden: permanent(403, 'You may not do this'),
+  insufficient_scope: permanent(403, 'The key lacks the scope for this'),
+  organization_suspended: permanent(403, 'The organization is suspended'),
+  not_found: permanent(404, 'There is nothing here'),
+  method_not_allowed: permanent(405, 'This address has no such method'),
+  email_in_use: permanent(409, 'The e-mail address already has an account'),
+  limit_reached: permanent(409, 'A limit is reached'),
+  payload_too_large: permanent(413, 'The body is too large'),
+  unsupported_media_type: permanent(415, 'The body must be application/json'),
+  expectation_failed: permanent(417, 'The expectation cannot be met'),
+  validation_failed: permanent(422, 'Some fields are not right'),
+  heartbeats_rejected: permanent(422, 'No heartbeat was accepted'),
+  password_too_short: permanent(422, 'The password is too short'),
+  password_too_common: permanent(422, 'The password is too common'),
+  upgrade_required: permanent(426, 'A WebSocket of version 13 is needed'),
+  rate_limited: temporary(429, 'Too many requests'),
+  too_many_connections: temporary(429, 'Too many sockets with this identity'),
+  request_timeout: temporary(408, 'The request took too long to arrive'),
+  header_fields_too_large: permanent(431, 'The request headers are too large'),
+  internal_error: temporary(500, 'Something went wrong here'),
+  overloaded: temporary(503, 'Nothing durable could be written'),
+  not_ready: temporary(503, 'The service is not ready')
+} as const satisfies Record<string, ErrorEntry>
+
+export type ErrorCode = keyof typeof ERRORS
+
+/** Codes that may stand in `errors[]` of a problem: a field's fault, or a heartbeat's. */
+export type FieldCode = ItemFault | 'invalid_value' | 'too_short' | 'too_long' | ErrorCode
+export const FIELD_TITLES: Record<string, string> = ITEM_FAULTS
