@@ -1,0 +1,142 @@
+import { Pool, type PoolClient, type QueryResultRow, types } from 'pg'
+import { from as copyFrom } from 'pg-copy-streams'
+import type { Log } from './log.ts'
+
+/** Keys of monitors and counts stay below 2^53 for longer than any table lives, so int8 is read as a number. */
+types.setTypeParser(types.builtins.INT8, Number)
+
+export type Role = 'pulsegate_api' | 'pulsegate_system'
+
+/** What a statement runs on: a pool, or the connection of a transaction. */
+export interface Queryable {
+  query<R extends QueryResultRow>(text: string, values?: unknown[]): Promise<R[]>
+}
+
+export interface Transaction extends Queryable {
+  /** Sends one binary COPY stream; the statement is `copy … from stdin (format binary)`. */
+  copyIn(statement: string, data: Buffer): Promise<void>
+}
+
+export interface Database extends Queryable {
+  /** Runs `work` in one transaction; serialization failures and deadlocks are tried again. */
+  transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>
+  /** The same with the tenant set, so that row-level security lets exactly that organization through. */
+  tenant<T>(organizationId: string, work: (tx: Transaction) => Promise<T>): Promise<T>
+  /** Resolves when the database answers. */
+  ping(): Promise<void>
+  stop(): Promise<void>
+}
+
+interface Options {
+  url: string
+  role: Role
+  log: Log
+  /** Most connections held. */
+  max?: number
+  /** Longest time a statement may take, in milliseconds; 0 means no limit. */
+  statementTimeoutMs?: number
+}
+
+/** serialization_failure, deadlock_detected: nothing was written, the same work may succeed now. */
+const RETRYABLE = new Set(['40001', '40P01'])
+const TRIES = 5
+
+/** SQLSTATE of a Postgres error, or undefined for anything else. */
+export function sqlState(error: unknown): string | undefined {
+  const code = (error as { code?: unknown } | null)?.code
+  return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : undefined
+}
+
+/**
+ * Is the database away or busy, rather than the statement wrong? Classes 08 (connection), 53 (resources), 57 (operator),
+ * 58 (system), lock_not_available, read_only (a replica after fail-over), and socket errors, which carry no SQLSTATE.
+ */
+export function isTransient(error: unknown): boolean {
+  const state = sqlState(error)
+  if (state === undefined) return true
+  return /^(08|53|57|58)/.test(state) || RETRYABLE.has(state) || state === '55P03' || state === '25006'
+}
+
+function queryable(client: Pick<PoolClient, 'query'>): Queryable {
+  return {
+    query: async <R extends QueryResultRow>(text: string, values?: unknown[]) =>
+      (await client.query<R>(text, values)).rows
+  }
+}
+
+function copyIn(client: PoolClient, statement: string, data: Buffer): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const stream = client.query(copyFrom(statement))
+    stream.on('error', reject)
+    stream.on('finish', () => resolve())
+    stream.end(data)
+  })
+}
+
+async function once<T>(pool: Pool, organizationId: string | null, work: (tx: Transaction) => Promise<T>): Promise<T> {
+  const client = await pool.connect()
+  let broken: Error | undefined
+  try {
+    await client.query('begin')
+    if (organizationId !== null) {
+      await client.query("select set_config('app.organization_id', $1, true)", [organizationId])
+    }
+    const tx: Transaction = {
+      ...queryable(client),
+      copyIn: (statement, data) => copyIn(client, statement, data)
+    }
+    const result = await work(tx)
+    await client.query('commit')
+    return result
+  } catch (error) {
+    // A connection that cannot even roll back must not return to the pool.
+    await client.query('rollback').catch((fault: Error) => {
+      broken = fault
+    })
+    throw error
+  } finally {
+    client.release(broken)
+  }
+}
+
+async function transaction<T>(
+  pool: Pool,
+  organizationId: string | null,
+  work: (tx: Transaction) => Promise<T>
+): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await once(pool, organizationId, work)
+    } catch (error) {
+      if (attempt === TRIES || !RETRYABLE.has(sqlState(error) ?? '')) throw error
+    }
+  }
+}
+
+/**
+ * A pool whose every connection runs as `role`: the role comes with the connection's start, so even `reset role` stays
+ * there. Connections are made when first needed.
+ */
+export function connectDb({ url, role, log, max = 10, statementTimeoutMs = 15_000 }: Options): Database {
+  const pool = new Pool({
+    connectionString: url,
+    options: `-c role=${role}`,
+    application_name: role,
+    max,
+    connectionTimeoutMillis: 5000,
+    idleTimeoutMillis: 30_000,
+    keepAlive: true,
+    ...(statementTimeoutMs > 0 ? { statement_timeout: statementTimeoutMs, query_timeout: statementTimeoutMs + 2000 } : {})
+  })
+  // An idle connection that Postgres closes (restart) is replaced at the next use; unhandled it would end the process.
+  pool.on('error', (error) => log.warn({ err: error }, 'an idle database connection was lost'))
+  return {
+    ...queryable(pool),
+    transaction: (work) => transaction(pool, null, work),
+    tenant: (organizationId, work) => transaction(pool, organizationId, work),
+    ping: async () => {
+      await pool.query('select 1')
+    },
+    stop: () => pool.end()
+  }
+}

@@ -1,0 +1,44 @@
+import type { Queryable } from '../db.ts'
+
+/** One row says all that the ingest door asks of an API key. */
+export interface ApiKeyRow {
+  key_id: string
+  agent_id: string
+  kind: 'agent' | 'service'
+  organization_id: string
+  plan: string
+  suspended: boolean
+  scopes: string[]
+  monitor_ids: string[]
+  monitor_keys: number[]
+}
+
+export interface PushUrlRow {
+  push_url_id: string
+  organization_id: string
+  plan: string
+  suspended: boolean
+  monitor_id: string
+  monitor_key: number
+}
+
+/** System-wide: before the look-up no tenant is known. Revoked keys are not found. */
+export async function findApiKey(db: Queryable, digest: Buffer): Promise<ApiKeyRow | undefined> {
+  const [row] = await db.query<ApiKeyRow>('select * from find_api_key($1)', [digest])
+  return row
+}
+
+/** System-wide: before the look-up no tenant is known. */
+export async function findPushUrl(db: Queryable, digest: Buffer): Promise<PushUrlRow | undefined> {
+  const [row] = await db.query<PushUrlRow>('select * from find_push_url($1)', [digest])
+  return row
+}
+
+/** Every monitor of the tenant of this transaction, as ids with their keys. */
+export async function listMonitorKeys(db: Queryable, organizationId: string): Promise<Array<[id: string, key: number]>> {
+  const rows = await db.query<{ id: string; key: number }>(
+    'select id, key from monitors where organization_id = $1 order by key',
+    [organizationId]
+  )
+  return rows.map((row) => [row.id, row.key])
+}
