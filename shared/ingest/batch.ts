@@ -1,0 +1,84 @@
+import type { AppError } from '../errors.ts'
+import type { IngestJob, WayIn } from './job.ts'
+
+/** Whoever waits for heartbeats to be durable. `tag` is the waiter's own (a socket's seq). */
+export interface Receipt {
+  /** Called once for each batch that holds a part of what was handed in; null means that this part is on disk. */
+  settle(tag: number, error: AppError | null): void
+}
+
+/** One row on its way into a batch; reused by the door, so the hot path allocates nothing. */
+export interface Row {
+  monitorKey: number
+  /** Epoch ms. */
+  timestamp: number
+  /** Epoch ms. */
+  receivedAt: number
+  /** Index in RECORD_STATUSES. */
+  status: number
+  latency: number | null
+  message: string | undefined
+}
+
+/** Rough bytes of one heartbeat while it waits, without its message. */
+const ROW_BYTES = 120
+
+/** Heartbeats gathered for one job, and who waits for them. */
+export class Batch {
+  readonly job: IngestJob
+  readonly way: WayIn
+  /** When its first heartbeat came, epoch ms. */
+  readonly openedAt: number
+  /** Number of the hand-in that wrote here last: tells the door whether its receipt is already noted. */
+  lastTicket = -1
+  bytes = 0
+  settled = false
+  readonly #receipts: Receipt[] = []
+  readonly #tags: number[] = []
+  readonly #sources = new Map<string, number>()
+
+  constructor(way: WayIn, openedAt: number) {
+    this.way = way
+    this.openedAt = openedAt
+    this.job = { v: 1, base: openedAt, sources: [], m: [], t: [], r: [], s: [], l: [], x: [], texts: [] }
+  }
+
+  get size(): number {
+    return this.job.m.length
+  }
+
+  /** Notes who waits; once for each hand-in. */
+  note(ticket: number, receipt: Receipt, tag: number): void {
+    this.lastTicket = ticket
+    this.#receipts.push(receipt)
+    this.#tags.push(tag)
+  }
+
+  add(sourceId: string, row: Row): void {
+    const { job } = this
+    let source = this.#sources.get(sourceId)
+    if (source === undefined) {
+      source = job.sources.length
+      job.sources.push([sourceId, this.way])
+      this.#sources.set(sourceId, source)
+    }
+    if (row.message !== undefined) {
+      job.texts.push([job.m.length, row.message])
+      this.bytes += row.message.length * 2
+    }
+    job.m.push(row.monitorKey)
+    job.t.push(row.timestamp - job.base)
+    job.r.push(row.receivedAt - job.base)
+    job.s.push(row.status)
+    job.l.push(row.latency)
+    job.x.push(source)
+    this.bytes += ROW_BYTES
+  }
+
+  /** Tells everybody who waits; only the first call counts. */
+  settle(error: AppError | null): void {
+    if (this.settled) return
+    this.settled = true
+    for (let i = 0; i < this.#receipts.length; i++) this.#receipts[i]?.settle(this.#tags[i] as number, error)
+  }
+}
