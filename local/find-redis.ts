@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { readIfThere } from './kept-file.ts'
+import { readIfThere } from '../shared/kept-file.ts'
 
 export interface RedisBinary {
   file: string

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto'
 import { createServer } from 'node:net'
-import { readIfThere, replaceFile } from './kept-file.ts'
+import { readIfThere, replaceFile } from '../shared/kept-file.ts'
 
 // Below every usual ephemeral range (Linux 32768, macOS and Windows 49152): a client that retries a dead port inside that
 // range can be given the same number as its own source port and then connects to itself, and the store cannot come back.

@@ -87,15 +87,17 @@ export function spawnOptions(command: Command) {
 
 function follow(child: ChildProcess, rules: StoreRules, log: StoreLog) {
   const last: string[] = []
+  const hear = (line: string) => {
+    last.push(line)
+    if (last.length > 20) last.shift()
+    if (rules.isWarning(line)) log.warn({ store: rules.name }, line)
+    else log.info({ store: rules.name }, line)
+  }
   const isReady = new Promise<void>((ready) => {
-    for (const stream of [child.stdout, child.stderr]) {
-      if (stream === null) continue
-      createInterface({ input: stream }).on('line', (line) => {
-        if (line.trim() === '') return
-        last.push(line)
-        if (last.length > 20) last.shift()
-        if (rules.isWarning(line)) log.warn({ store: rules.name }, line)
-        else log.info({ store: rules.name }, line)
+    for (const input of [child.stdout, child.stderr]) {
+      if (input === null) continue
+      createInterface({ input }).on('line', (line) => {
+        if (line.trim() !== '') hear(line)
         if (READY.test(line)) ready()
       })
     }
