@@ -39,7 +39,7 @@ const doors = [
   { name: 'uWebSockets.js', packages: 'uWebSockets\\.js|uws-older-glibc', door: '^gateway/uws\\.ts$' },
   { name: 'express', packages: 'express|@types/express', door: '^api/' },
   { name: 'bullmq', packages: 'bullmq', door: '^shared/queue\\.ts$|^bench/bare-' },
-  { name: 'pg', packages: 'pg|@types/pg', door: '^shared/db\\.ts$|^bench/bare-' },
+  { name: 'pg', packages: 'pg|@types/pg', door: '^shared/db\\.ts$|^test/support/|^bench/bare-' },
   {
     name: 'pg-copy-streams',
     packages: 'pg-copy-streams|@types/pg-copy-streams',
