@@ -40,3 +40,5 @@ create policy tenant on transitions to pulsegate_api
 create policy system on transitions to pulsegate_system using (true) with check (true);
 grant select on transitions to pulsegate_api;
 grant select, insert on transitions to pulsegate_system;
+
+reset role;
