@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { StartupError } from '../shared/env.ts'
 import { readIfThere } from '../shared/kept-file.ts'
 
 export interface RedisBinary {
@@ -54,7 +55,7 @@ export function findRedis(dataDir: string): RedisBinary {
   const places = [...NAMES.map(onPath), unpacked(dataDir), unpacked(join(projectDir(), '.data'))]
   const found = places.find((binary) => binary !== undefined && isNewEnough(binary))
   if (found !== undefined) return found
-  throw new Error(
-    'No Redis 6.2 or newer was found: install redis-server or valkey-server (on macOS: brew install redis), or set REDIS_URL.'
+  throw new StartupError(
+    'No Redis 6.2 or newer was found: start with npm start, which fetches one where apt-get can, install redis-server or valkey-server (on macOS: brew install redis), or set REDIS_URL.'
   )
 }

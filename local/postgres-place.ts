@@ -13,6 +13,7 @@ import {
 } from 'node:fs'
 import { userInfo } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
+import { StartupError } from '../shared/env.ts'
 import { type Command, spawnOptions } from './store.ts'
 
 /** Where Postgres lives and as whom it runs. */
@@ -36,7 +37,7 @@ async function binaries(): Promise<{ initdb: string; postgres: string }> {
   try {
     return (await import(name)) as { initdb: string; postgres: string }
   } catch (cause) {
-    throw new Error(
+    throw new StartupError(
       `There is no embedded PostgreSQL for this machine (${name} is not installed). Run npm ci, or set DATABASE_URL to a PostgreSQL 15 or newer.`,
       { cause }
     )
@@ -91,7 +92,7 @@ function copyBinaries(native: string, home: string): string {
 function placeOfSystemUser(dataDir: string, native: string): PostgresPlace {
   const ids = idOf('postgres') ?? idOf('nobody')
   if (ids === undefined) {
-    throw new Error(
+    throw new StartupError(
       'PostgreSQL refuses to run as root and there is no user "postgres" or "nobody": start as an ordinary user or set DATABASE_URL.'
     )
   }
@@ -100,7 +101,7 @@ function placeOfSystemUser(dataDir: string, native: string): PostgresPlace {
     spawnSync(file, args, { ...spawnOptions({ file, args, ...ids }) }).status === 0
   const reaches = run(join(native, 'bin/postgres'), ['--version']) && run('test', ['-x', dataDir])
   if (!reaches && existsSync(join(inside, 'data'))) {
-    throw new Error(
+    throw new StartupError(
       `The database in ${inside} cannot be entered by the user PostgreSQL has to run as: start as its owner, or set DATABASE_URL.`
     )
   }

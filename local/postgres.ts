@@ -34,11 +34,7 @@ const RULES: StoreRules = {
   name: 'postgres',
   deathSignal: 'SIGINT',
   // "Fast", then "immediate" (a crash recovery at the next start, nothing lost), then the end.
-  stopSignals: [
-    { signal: 'SIGINT', waitMs: 3_000 },
-    { signal: 'SIGQUIT', waitMs: 500 },
-    { signal: 'SIGKILL', waitMs: 500 }
-  ],
+  stopSignals: ['SIGINT', 'SIGQUIT', 'SIGKILL'],
   // FATAL is said to each client that a stop sends away, ERROR of each duplicate a COPY meets: neither is news.
   isWarning: (line) => /\b(WARNING|PANIC): /.test(line)
 }

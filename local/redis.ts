@@ -10,10 +10,7 @@ import { dyingWithParent, runStore, type Store, type StoreOptions, type StoreRul
 const RULES: StoreRules = {
   name: 'redis',
   deathSignal: 'SIGTERM',
-  stopSignals: [
-    { signal: 'SIGTERM', waitMs: 3_000 },
-    { signal: 'SIGKILL', waitMs: 500 }
-  ],
+  stopSignals: ['SIGTERM', 'SIGKILL'],
   // '#' marks greetings as well as trouble. Overcommit matters to forks of big instances only, and a user cannot change it.
   isWarning: (line) =>
     / # .*(warning|error|fail|can't|short read|truncat|fatal|no space)/i.test(line) && !/overcommit/.test(line)

@@ -20,7 +20,10 @@ export interface Store {
   url: string
   port: number
   pid: number
-  stop(): Promise<void>
+  /** Ends it in order; by force when that takes longer than `withinMs` (4 s). */
+  stop(withinMs?: number): Promise<void>
+  /** Tells it to end and does not wait. */
+  kill(): void
   exited: Promise<StoreExit>
 }
 
@@ -47,8 +50,8 @@ export interface StoreRules {
   name: string
   /** Ends the store when this process dies, whatever way. */
   deathSignal: NodeJS.Signals
-  /** Sent one after another by stop(), each with the time it is given. */
-  stopSignals: readonly { signal: NodeJS.Signals; waitMs: number }[]
+  /** Sent one after another by stop(): the first has the time there is, each other one half a second. */
+  stopSignals: readonly NodeJS.Signals[]
   /** Whether a line of output is worth a warning. */
   isWarning(line: string): boolean
 }
@@ -57,6 +60,17 @@ export interface StoreRules {
 const PLAIN_ENV = { PATH: '/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin', LC_ALL: 'C' }
 const READY = /ready to accept connections/i
 const STILL_STARTING_MS = 5_000
+const STOP_MS = 4_000
+const FORCE_MS = 500
+
+/** Whether the process ends within `ms`. */
+export async function endsWithin(exited: Promise<StoreExit>, ms: number): Promise<boolean> {
+  const waiting = new AbortController()
+  const late = sleep(ms, 'late' as const, { signal: waiting.signal }).catch(() => 'ended' as const)
+  const first = await Promise.race([exited, late])
+  waiting.abort()
+  return first !== 'late'
+}
 
 let deathSignalsWork: boolean | undefined
 
@@ -114,7 +128,7 @@ export async function runStore(
   command: Command,
   rules: StoreRules,
   options: StoreOptions
-): Promise<Pick<Store, 'pid' | 'stop' | 'exited'>> {
+): Promise<Pick<Store, 'pid' | 'stop' | 'kill' | 'exited'>> {
   const { log, signal } = options
   signal?.throwIfAborted()
   const { file, args } = command
@@ -128,18 +142,20 @@ export async function runStore(
   const closed = new Promise<void>((resolve) => child.once('close', () => resolve()))
   const { isReady, last } = follow(child, rules, log)
 
-  const stop = async () => {
+  const stop = async (withinMs = STOP_MS) => {
     asked = true
-    for (const { signal: next, waitMs } of rules.stopSignals) {
+    let waitMs = Math.max(withinMs - (rules.stopSignals.length - 1) * FORCE_MS, FORCE_MS)
+    for (const next of rules.stopSignals) {
       child.kill(next)
-      const waiting = new AbortController()
-      const late = sleep(waitMs, 'late', { signal: waiting.signal }).catch(() => 'ended')
-      if ((await Promise.race([exited, late])) !== 'late') {
-        waiting.abort()
-        return
-      }
+      if (await endsWithin(exited, waitMs)) return
       log.warn({ store: rules.name }, `${rules.name} did not end within ${waitMs} ms of ${next}`)
+      waitMs = FORCE_MS
     }
+  }
+
+  const kill = () => {
+    asked = true
+    child.kill(rules.stopSignals[0])
   }
 
   const abort = () => child.kill('SIGKILL')
@@ -163,5 +179,5 @@ export async function runStore(
     clearInterval(progress)
     signal?.removeEventListener('abort', abort)
   }
-  return { pid: child.pid as number, stop, exited }
+  return { pid: child.pid as number, stop, kill, exited }
 }
