@@ -47,10 +47,12 @@ function runTap(files, env, tally) {
   const child = spawn(process.execPath, [tap, 'run', '--reporter=tap', ...files], {
     cwd: root,
     env: { ...process.env, ...env },
-    stdio: ['ignore', 'pipe', 'inherit']
+    stdio: ['ignore', 'pipe', 'inherit'],
+    // A group, because tap does not pass signals on to the files it runs.
+    detached: true
   })
   createInterface({ input: child.stdout }).on('line', tally.read)
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => process.kill(-child.pid, 'SIGKILL'))
   return new Promise((resolveCode) => child.on('close', (code) => resolveCode(code ?? 1)))
 }
 
