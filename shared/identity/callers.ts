@@ -20,7 +20,11 @@ export interface Caller {
 }
 
 export interface Callers {
-  /** Null: not one of our keys, unknown or revoked (a caller must not learn which). */
+  /** What may be kept of a key to look it up again: its digest in base64. Null: not one of our keys. */
+  digestOf(apiKey: string): string | null
+  /** Null: unknown or revoked (a caller must not learn which). */
+  byDigest(digest: string): Promise<Caller | null>
+  /** `digestOf` and `byDigest` in one. */
   byApiKey(apiKey: string): Promise<Caller | null>
   byPushToken(token: string): Promise<Caller | null>
   /** A signed-in person, who may report every monitor of the organization. Membership was checked before. */
@@ -120,18 +124,24 @@ export function createCallers({ db, secrets, changes, clock }: Options): Callers
     return undefined
   }
 
+  function digestOf(apiKey: string): string | null {
+    return looksLikeApiKey(apiKey) ? secrets.digest(apiKey).toString('base64') : null
+  }
+
+  function byDigest(digest: string): Promise<Caller | null> {
+    const read = async () => {
+      const row = await findApiKey(db, Buffer.from(digest, 'base64'))
+      return row === undefined ? null : fromKey(row)
+    }
+    return find(`key:${digest}`, read, TRUST_MS)
+  }
+
   return {
+    digestOf,
+    byDigest,
     byApiKey: async (apiKey) => {
-      if (!looksLikeApiKey(apiKey)) return null
-      const digest = secrets.digest(apiKey)
-      return find(
-        `key:${digest.toString('base64')}`,
-        async () => {
-          const row = await findApiKey(db, digest)
-          return row === undefined ? null : fromKey(row)
-        },
-        TRUST_MS
-      )
+      const digest = digestOf(apiKey)
+      return digest === null ? null : byDigest(digest)
     },
     byPushToken: async (token) => {
       const digest = secrets.digest(token)

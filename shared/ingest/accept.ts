@@ -148,7 +148,14 @@ export function createDoor({ queue, way, metrics, log, clock }: Options): Door {
       if (monitorKey === undefined) throw new AppError('not_found')
       const receivedAt = clock()
       const receipt = new HttpReceipt()
-      const record = { monitorKey, timestamp: receivedAt, receivedAt, status: RECORD_STATUSES.indexOf(status), latency, message }
+      const record = {
+        monitorKey,
+        timestamp: receivedAt,
+        receivedAt,
+        status: RECORD_STATUSES.indexOf(status),
+        latency,
+        message
+      }
       ticket++
       batcher.append(caller.sourceId, record, ticket, receipt, 0)
       await receipt.expect(1)

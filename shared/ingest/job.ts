@@ -1,37 +1,44 @@
-import { z } from 'zod'
-
 /** How a heartbeat came in. */
-export const WAYS_IN = ['socket', 'http'] as const
-export type WayIn = (typeof WAYS_IN)[number]
+export type WayIn = 'socket' | 'http'
 
 /** Most heartbeats in one job. */
 export const MAX_JOB_ITEMS = 1000
 
-const numbers = z.array(z.number())
-
 /**
  * One BullMQ job: a batch of heartbeats in columns, because columns of numbers cost Redis and JSON 1.45 times less than
- * objects (`limits.md` A2). Row i is m[i], t[i], …; times are relative to `base`.
+ * objects (docs/benchmarks.md). Row i is m[i], t[i], …; times are relative to `base`.
  */
-export const jobSchema = z.object({
-  v: z.literal(1),
+export interface IngestJob {
+  v: 1
   /** Epoch ms that t and r count from. */
-  base: z.number(),
-  /** Who reported: [source id, way in]. */
-  sources: z.array(z.tuple([z.uuid(), z.enum(WAYS_IN)])),
+  base: number
+  /** Who reported. */
+  sources: Array<[sourceId: string, way: WayIn]>
   /** Monitor keys. */
-  m: numbers,
+  m: number[]
   /** Timestamps, ms from base. */
-  t: numbers,
+  t: number[]
   /** Receive times, ms from base. */
-  r: numbers,
+  r: number[]
   /** Statuses: index in RECORD_STATUSES. */
-  s: numbers,
+  s: number[]
   /** Latencies in ms; null where the source told none (push). */
-  l: z.array(z.number().nullable()),
+  l: Array<number | null>
   /** Index in sources. */
-  x: numbers,
-  /** Messages of the few rows that have one: [row, text]. */
-  texts: z.array(z.tuple([z.number(), z.string()]))
-})
-export type IngestJob = z.infer<typeof jobSchema>
+  x: number[]
+  /** Messages of the few rows that have one. */
+  texts: Array<[row: number, text: string]>
+}
+
+const COLUMNS = ['m', 't', 'r', 's', 'l', 'x'] as const
+
+/** Is this a job of the shape above? Cheap on purpose: only our own processes write the queue. */
+export function isIngestJob(data: unknown): data is IngestJob {
+  if (typeof data !== 'object' || data === null) return false
+  const job = data as Partial<IngestJob>
+  if (job.v !== 1 || !Number.isSafeInteger(job.base) || !Array.isArray(job.sources) || !Array.isArray(job.texts)) {
+    return false
+  }
+  const size = job.m?.length
+  return COLUMNS.every((name) => Array.isArray(job[name]) && job[name].length === size)
+}

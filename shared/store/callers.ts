@@ -35,7 +35,10 @@ export async function findPushUrl(db: Queryable, digest: Buffer): Promise<PushUr
 }
 
 /** Every monitor of the tenant of this transaction, as ids with their keys. */
-export async function listMonitorKeys(db: Queryable, organizationId: string): Promise<Array<[id: string, key: number]>> {
+export async function listMonitorKeys(
+  db: Queryable,
+  organizationId: string
+): Promise<Array<[id: string, key: number]>> {
   const rows = await db.query<{ id: string; key: number }>(
     'select id, key from monitors where organization_id = $1 order by key',
     [organizationId]

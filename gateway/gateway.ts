@@ -1,0 +1,230 @@
+import { v7 as uuidv7 } from 'uuid'
+import { type Changes, publishChange } from '../shared/changes.ts'
+import type { Database } from '../shared/db.ts'
+import { StartupError } from '../shared/env.ts'
+import { AppError } from '../shared/errors.ts'
+import type { Callers } from '../shared/identity/callers.ts'
+import type { Door } from '../shared/ingest/accept.ts'
+import type { Log } from '../shared/log.ts'
+import type { Metrics } from '../shared/metrics.ts'
+import { CLOSE } from '../shared/protocol/close-codes.ts'
+import { MAX_BATCH_BYTES } from '../shared/protocol/heartbeat.ts'
+import type { RateLimit } from '../shared/rate-limit.ts'
+import type { RedisClient } from '../shared/redis.ts'
+import { touchAgents } from '../shared/store/agent-monitors.ts'
+import { TLS12_CIPHERS } from '../shared/tls.ts'
+import { Connections } from './connections.ts'
+import { createGreeter } from './greeter.ts'
+import { createResume, type Resume } from './resume.ts'
+import { Session, type SessionHost } from './session.ts'
+import { handleUpgrade, refuse, type UpgradeDeps } from './upgrade.ts'
+import {
+  type HttpResponse,
+  loadUws,
+  type TemplatedApp,
+  type us_listen_socket,
+  type WebSocket,
+  type WebSocketBehavior
+} from './uws.ts'
+
+export interface GatewayDeps {
+  port: number
+  /** Certificate and key files, or null where a trusted proxy ends TLS. */
+  tls: { certFile: string; keyFile: string } | null
+  /** Longest time that heartbeats under way may take when the gateway stops, in milliseconds. */
+  drainMs: number
+  db: Database
+  redis: RedisClient
+  prefix: string
+  callers: Callers
+  changes: Changes
+  door: Door
+  refusals: RateLimit
+  metrics: Metrics
+  log: Log
+  clock: () => number
+  random: () => number
+}
+
+export interface Gateway {
+  readonly port: number
+  /** Stops listening, lets what is under way be acknowledged, asks agents to come back elsewhere, closes. */
+  stop(): Promise<void>
+}
+
+/** A frame over our own limit still arrives whole, so that it is answered with 1009; over this one uWebSockets.js just cuts. */
+const TRANSPORT_MAX_BYTES = 4 * MAX_BATCH_BYTES
+/** Bytes that may wait for one slow reader. */
+const MAX_BACKPRESSURE = 1024 * 1024
+const TICK_MS = 1000
+/** How often `last_seen_at` is written for those who are connected, in ticks. */
+const SEEN_TICKS = 30
+
+/** Acknowledgements wait for the end of the batch that settles them: one frame a socket, not one a heartbeat. */
+function createAckQueue(): (session: Session) => void {
+  let waiting: Session[] = []
+  const flush = () => {
+    const sessions = waiting
+    waiting = []
+    for (const session of sessions) session.sendAck()
+  }
+  return (session) => {
+    if (waiting.push(session) === 1) queueMicrotask(flush)
+  }
+}
+
+function answerPlainHttp(res: HttpResponse, path: string): void {
+  refuse(res, new AppError(path === '/' ? 'upgrade_required' : 'not_found'))
+}
+
+function listen(app: TemplatedApp, port: number): Promise<us_listen_socket> {
+  return new Promise((resolve, reject) => {
+    app.listen(port, (token) => {
+      if (token) resolve(token)
+      else reject(new StartupError(`INGEST_PORT: port ${port} is taken by another program.`))
+    })
+  })
+}
+
+function until(condition: () => boolean, ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    const deadline = performance.now() + ms
+    const check = setInterval(() => {
+      if (!condition() && performance.now() < deadline) return
+      clearInterval(check)
+      resolve()
+    }, 20)
+  })
+}
+
+interface Parts {
+  deps: GatewayDeps
+  connections: Connections
+  host: SessionHost
+}
+
+function createHost(deps: GatewayDeps, greet: SessionHost['greet'], resume: Resume): SessionHost {
+  const closes = deps.metrics.counter('pulsegate_gateway_closes_total', 'code')
+  const planAck = createAckQueue()
+  return {
+    door: deps.door,
+    clock: deps.clock,
+    random: deps.random,
+    greet,
+    ackSoon: (session) => {
+      resume.note(session.caller.sourceId, session.stream, session.acked)
+      planAck(session)
+    },
+    onClosing: (code) => closes.inc({ code: String(code) })
+  }
+}
+
+/** A socket opened: older ones of the same agent give way, here at once and elsewhere by a message. */
+function opened(ws: WebSocket<Session>, { deps, connections }: Parts): void {
+  const session = ws.getUserData()
+  session.ws = ws
+  connections.add(session)
+  const { kind, sourceId, organizationId } = session.caller
+  if (kind !== 'agent') return
+  connections.closeOlder(sourceId, session.connection)
+  const change = { type: 'agent_connected', organizationId, agentId: sourceId, connection: session.connection } as const
+  publishChange(deps.redis, deps.prefix, change).catch((error) =>
+    deps.log.warn({ err: error }, 'other gateways were not told of a new socket')
+  )
+}
+
+function behaviour(parts: Parts): WebSocketBehavior<Session> {
+  const { deps, connections, host } = parts
+  const refused = deps.metrics.counter('pulsegate_gateway_upgrades_refused_total', 'code')
+  const upgradeDeps: UpgradeDeps = {
+    callers: deps.callers,
+    refusals: deps.refusals,
+    behindProxy: deps.tls === null,
+    log: deps.log,
+    refuseSocket: (caller) => connections.refuseSocket(caller),
+    onRefused: (code) => refused.inc({ code })
+  }
+  const heard = (ws: WebSocket<Session>) => {
+    ws.getUserData().heardAt = deps.clock()
+  }
+  return {
+    maxPayloadLength: TRANSPORT_MAX_BYTES,
+    maxBackpressure: MAX_BACKPRESSURE,
+    closeOnBackpressureLimit: true,
+    // Our own clock decides (Connections.tick); this one only clears what escaped it.
+    idleTimeout: 120,
+    sendPingsAutomatically: false,
+    upgrade: (res, req, context) =>
+      handleUpgrade(
+        res,
+        req,
+        context,
+        upgradeDeps,
+        ({ caller, keyDigest }) => new Session(host, caller, keyDigest, uuidv7())
+      ),
+    open: (ws) => opened(ws, parts),
+    message: (ws, message, isBinary) => ws.getUserData().receive(message, isBinary),
+    ping: heard,
+    pong: heard,
+    close: (ws) => {
+      const session = ws.getUserData()
+      session.closed()
+      connections.remove(session)
+    }
+  }
+}
+
+/** Pings, deadlines, and once in a while the time that connected agents were last heard of. */
+function startClock({ deps, connections }: Parts): NodeJS.Timeout {
+  const sockets = deps.metrics.gauge('pulsegate_gateway_sockets')
+  let ticks = 0
+  return setInterval(() => {
+    const now = deps.clock()
+    sockets.set(connections.size)
+    connections.tick(now)
+    ticks = (ticks + 1) % SEEN_TICKS
+    if (ticks !== 0) return
+    const heard = [...connections.all()].filter(({ heardAt }) => now - heardAt < SEEN_TICKS * TICK_MS)
+    const agentIds = [...new Set(heard.map(({ caller }) => caller.sourceId))]
+    if (agentIds.length === 0) return
+    touchAgents(deps.db, agentIds, new Date(now)).catch((error) =>
+      deps.log.warn({ err: error }, 'the time agents were last seen was not written')
+    )
+  }, TICK_MS)
+}
+
+/** Lets what is under way be acknowledged, asks agents to come back elsewhere, closes. */
+async function drain({ deps, connections }: Parts): Promise<void> {
+  for (const session of connections.all()) session.send({ type: 'drain', withinMs: deps.drainMs })
+  await until(() => [...connections.all()].every((session) => session.inFlight === 0), deps.drainMs)
+  for (const session of [...connections.all()]) session.close(CLOSE.restart)
+  // A peer that does not answer the close is cut, or it would hold the process.
+  await until(() => connections.size === 0, 1000)
+  for (const session of [...connections.all()]) session.ws?.close()
+}
+
+export async function startGateway(deps: GatewayDeps): Promise<Gateway> {
+  const { module: uws, build } = loadUws()
+  deps.log.info({ build }, 'WebSocket server')
+  const connections = new Connections()
+  const resume = createResume({ client: deps.redis, prefix: deps.prefix, log: deps.log })
+  const greeter = createGreeter({ ...deps, connections, resume })
+  const parts: Parts = { deps, connections, host: createHost(deps, greeter.greet, resume) }
+  const app = deps.tls
+    ? uws.SSLApp({ cert_file_name: deps.tls.certFile, key_file_name: deps.tls.keyFile, ssl_ciphers: TLS12_CIPHERS })
+    : uws.App()
+  app.ws<Session>('/*', behaviour(parts))
+  app.any('/*', (res, req) => answerPlainHttp(res, req.getUrl()))
+  const token = await listen(app, deps.port)
+  const clockwork = startClock(parts)
+  return {
+    port: uws.us_socket_local_port(token),
+    stop: async () => {
+      uws.us_listen_socket_close(token)
+      await drain(parts)
+      clearInterval(clockwork)
+      greeter.stop()
+      await resume.stop()
+    }
+  }
+}

@@ -1,0 +1,75 @@
+import { v7 as uuidv7 } from 'uuid'
+import { startAdminServer } from '../shared/admin-server.ts'
+import { subscribeChanges } from '../shared/changes.ts'
+import { connectDb } from '../shared/db.ts'
+import { createCallers } from '../shared/identity/callers.ts'
+import { createDoor } from '../shared/ingest/accept.ts'
+import { announce } from '../shared/instances.ts'
+import { run } from '../shared/lifecycle.ts'
+import { createMetrics } from '../shared/metrics.ts'
+import { openQueue } from '../shared/queue.ts'
+import { createLocalLimit } from '../shared/rate-limit.ts'
+import { connectRedis, requireDurability } from '../shared/redis.ts'
+import { createSecrets } from '../shared/secrets.ts'
+import { tlsFiles } from '../shared/tls.ts'
+import { readConfig } from './config.ts'
+import { startGateway } from './gateway.ts'
+
+await run('gateway', readConfig, async ({ config, log, stopWith }) => {
+  const metrics = createMetrics()
+  const clock = Date.now
+  const prefix = config.REDIS_PREFIX
+  const db = stopWith(connectDb({ url: config.DATABASE_URL, role: 'pulsegate_system', log, max: 5 }))
+  const redis = stopWith(await connectRedis({ url: config.REDIS_URL, log, whenAway: 'fail' }))
+  await requireDurability(redis.client, config.REDIS_DURABILITY, log)
+  const subscriber = stopWith(await connectRedis({ url: config.REDIS_URL, log, whenAway: 'wait' }))
+  const changes = stopWith(await subscribeChanges({ subscriber, prefix, log }))
+  const callers = stopWith(createCallers({ db, secrets: createSecrets(config.SECRETS_KEY), changes, clock }))
+  const queue = stopWith(openQueue({ redis, prefix, shards: config.QUEUE_SHARDS }))
+  const door = stopWith(createDoor({ queue, way: 'socket', metrics, log, clock }))
+  stopWith(
+    announce({
+      client: redis.client,
+      prefix,
+      kind: 'gateway',
+      id: uuidv7(),
+      oldestUnqueued: door.oldestUnqueued,
+      clock
+    })
+  )
+  const admin = stopWith(
+    await startAdminServer({
+      port: config.GATEWAY_ADMIN_PORT,
+      log,
+      metrics,
+      ready: [
+        ['postgres', db.ping],
+        ['redis', redis.ping]
+      ]
+    })
+  )
+  const refusals = createLocalLimit({ name: 'refused', points: 60 * config.RATE_LIMIT_SCALE, seconds: 60 })
+  const gateway = await startGateway({
+    port: config.INGEST_PORT,
+    tls: await tlsFiles(config, [new URL(config.INGEST_URL).hostname]),
+    drainMs: config.DRAIN_SECONDS * 1000,
+    db,
+    redis: redis.client,
+    prefix,
+    callers,
+    changes,
+    door,
+    refusals,
+    metrics,
+    log,
+    clock,
+    random: Math.random
+  })
+  stopWith({
+    stop: () => {
+      admin.draining()
+      return gateway.stop()
+    }
+  })
+  log.info({ port: gateway.port, admin: admin.port }, 'listening for agents')
+})

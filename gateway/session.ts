@@ -1,0 +1,161 @@
+import type { AppError } from '../shared/errors.ts'
+import type { Caller } from '../shared/identity/callers.ts'
+import type { Door } from '../shared/ingest/accept.ts'
+import type { Receipt } from '../shared/ingest/batch.ts'
+import { CLOSE, type CloseCode } from '../shared/protocol/close-codes.ts'
+import { type GatewayFrame, type HeartbeatsFrame, type Hello, PROTOCOL } from '../shared/protocol/frames.ts'
+import { MAX_BATCH_BYTES, MAX_ITEMS } from '../shared/protocol/heartbeat.ts'
+import { readFrame } from './read-frame.ts'
+import { SEND_DROPPED, type WebSocket } from './uws.ts'
+
+/** What a session needs of the gateway around it; one object for all sessions. */
+export interface SessionHost {
+  door: Door
+  clock: () => number
+  random: () => number
+  /** Answers a hello: reads the remembered `acked` and the monitors, then calls `session.welcome`. */
+  greet(session: Session, hello: Hello): void
+  /** The session has something to acknowledge; `sendAck` is called soon, once for many frames. */
+  ackSoon(session: Session): void
+  onClosing(code: number): void
+}
+
+/**
+ * One connection: frame in, door, acknowledgement or rejection out. Kept small, for there are ten thousand of them.
+ * States: opened → greeting (hello seen) → welcomed → ended.
+ */
+export class Session implements Receipt {
+  caller: Caller
+  readonly keyDigest: string
+  /** UUIDv7, so a newer connection of the same agent sorts later. */
+  readonly connection: string
+  readonly openedAt: number
+  /** When a whole frame or a pong last came, epoch ms. */
+  heardAt: number
+  state: 'opened' | 'greeting' | 'welcomed' | 'ended' = 'opened'
+  /** The agent's stream, known from its hello on. */
+  stream = ''
+  /** Everything up to here is durable, over all connections of the stream. */
+  acked = 0
+  /** Check sum of the monitors last told, to tell again only what changed. */
+  monitorsSum = 0
+  ackPlanned = false
+  ws: WebSocket<Session> | null = null
+  readonly #host: SessionHost
+  /** Parts still to be made durable, for each frame from `#first` on. */
+  #pending: number[] = []
+  /** seq of #pending[0]; 0 before the first frame of this connection. */
+  #first = 0
+
+  constructor(host: SessionHost, caller: Caller, keyDigest: string, connection: string) {
+    this.#host = host
+    this.caller = caller
+    this.keyDigest = keyDigest
+    this.connection = connection
+    this.openedAt = host.clock()
+    this.heardAt = this.openedAt
+  }
+
+  get inFlight(): number {
+    return this.#pending.length
+  }
+
+  /** A message arrived. Must not throw for anything a peer can send. */
+  receive(message: ArrayBuffer, isBinary: boolean): void {
+    if (this.state === 'ended') return
+    this.heardAt = this.#host.clock()
+    if (isBinary) return this.close(CLOSE.unsupportedData)
+    if (message.byteLength > MAX_BATCH_BYTES) return this.close(CLOSE.tooBig)
+    const frame = readFrame(Buffer.from(message).toString('utf8'))
+    if (frame === null) return this.close(CLOSE.badMessage)
+    if (frame.type === 'heartbeats') return this.#heartbeats(frame)
+    if (this.state !== 'opened') return this.close(CLOSE.badMessage)
+    this.state = 'greeting'
+    this.stream = frame.stream
+    this.#host.greet(this, frame)
+  }
+
+  /** Completes the greeting. `remembered`: the acked that is known of this stream; `first`: the agent's lowest seq. */
+  welcome(remembered: number, first: number, frame: Omit<Extract<GatewayFrame, { type: 'welcome' }>, 'acked'>): void {
+    if (this.state !== 'greeting') return
+    this.acked = Math.max(remembered, first - 1)
+    this.state = 'welcomed'
+    this.send({ ...frame, acked: this.acked })
+  }
+
+  #heartbeats(frame: HeartbeatsFrame): void {
+    if (this.state !== 'welcomed') return this.close(CLOSE.badMessage)
+    const { seq, items } = frame
+    const expected = this.#first + this.#pending.length
+    const inOrder = this.#first === 0 ? seq <= this.acked + 1 : seq === expected
+    if (!inOrder) return this.close(CLOSE.badMessage)
+    if (items.length > MAX_ITEMS) return this.close(CLOSE.tooBig)
+    if (this.#pending.length >= PROTOCOL.maxInFlight) return this.close(CLOSE.tooManyInFlight)
+    const result = this.#host.door.accept(this.caller, items, this, seq)
+    if (result === null) return this.close(CLOSE.overloaded)
+    if (this.#first === 0) this.#first = seq
+    this.#pending.push(result.parts)
+    if (result.rejected.length > 0) this.send({ type: 'reject', seq, errors: [...result.rejected] })
+    if (result.parts === 0) this.#advance()
+  }
+
+  settle(seq: number, error: AppError | null): void {
+    if (this.state === 'ended') return
+    if (error !== null) return this.close(CLOSE.overloaded)
+    const index = seq - this.#first
+    const parts = this.#pending[index]
+    if (parts === undefined) return
+    this.#pending[index] = parts - 1
+    if (index === 0) this.#advance()
+  }
+
+  /** Moves past the frames that are whole on disk; acknowledgement is cumulative. */
+  #advance(): void {
+    let done = 0
+    while (done < this.#pending.length && this.#pending[done] === 0) done++
+    if (done === 0) return
+    this.#pending.splice(0, done)
+    this.#first += done
+    this.acked = Math.max(this.acked, this.#first - 1)
+    if (!this.ackPlanned) {
+      this.ackPlanned = true
+      this.#host.ackSoon(this)
+    }
+  }
+
+  sendAck(): void {
+    this.ackPlanned = false
+    this.#write(`{"type":"ack","seq":${this.#first - 1}}`)
+  }
+
+  send(frame: GatewayFrame): void {
+    this.#write(JSON.stringify(frame))
+  }
+
+  #write(text: string): void {
+    if (this.ws === null || this.state === 'ended') return
+    // Dropped: the peer does not read. An acknowledgement it never gets must not be followed by later ones.
+    if (this.ws.send(text) === SEND_DROPPED) this.close(CLOSE.overloaded)
+  }
+
+  /** Says why, when and with what, then closes. Nothing is acknowledged any more. */
+  close(why: CloseCode): void {
+    if (this.state === 'ended' || this.ws === null) return
+    const { ws } = this
+    this.state = 'ended'
+    this.#host.onClosing(why.code)
+    const retryAfterMs = why.code === CLOSE.overloaded.code ? Math.round(1000 + this.#host.random() * 4000) : undefined
+    const bye: GatewayFrame = { type: 'bye', code: why.code, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }
+    ws.cork(() => {
+      ws.send(JSON.stringify(bye))
+      ws.end(why.code, why.reason)
+    })
+  }
+
+  /** The socket is gone; nothing may touch it again (`reliability.md` M10). */
+  closed(): void {
+    this.state = 'ended'
+    this.ws = null
+    this.#pending = []
+  }
+}

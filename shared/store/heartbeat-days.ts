@@ -1,0 +1,44 @@
+import type { Database, Queryable } from '../db.ts'
+
+const MS_PER_DAY = 86_400_000
+/** Any number will do, as long as nobody else uses it: makers of days take turns. */
+const LOCK = 7_208_301
+
+/** Epoch day (UTC) as `2026-11-21`. */
+function dateOf(day: number): string {
+  return new Date(day * MS_PER_DAY).toISOString().slice(0, 10)
+}
+
+function tableOf(day: number): string {
+  return `heartbeats_${dateOf(day).replaceAll('-', '')}`
+}
+
+/** System-wide: the days (epoch days) that have a partition. */
+export async function listHeartbeatDays(db: Queryable): Promise<Set<number>> {
+  const rows = await db.query<{ name: string }>(
+    `select c.relname as name from pg_inherits i join pg_class c on c.oid = i.inhrelid
+     where i.inhparent = 'heartbeats'::regclass`
+  )
+  const dates = rows.map(({ name }) => name.replace(/^heartbeats_(\d{4})(\d{2})(\d{2})$/, '$1-$2-$3'))
+  return new Set(dates.map((date) => Date.parse(`${date}T00:00:00Z`) / MS_PER_DAY))
+}
+
+/** System-wide: makes the missing ones of these days. Safe with any number of processes at once. */
+export async function createHeartbeatDays(db: Database, days: Iterable<number>): Promise<number> {
+  return db.transaction(async (tx) => {
+    await tx.query('select pg_advisory_xact_lock($1)', [LOCK])
+    const existing = await listHeartbeatDays(tx)
+    const missing = [...days].filter((day) => !existing.has(day))
+    for (const day of missing) {
+      await tx.query(
+        `create table ${tableOf(day)} partition of heartbeats for values from ('${dateOf(day)} 00:00Z') to ('${dateOf(day + 1)} 00:00Z')`
+      )
+    }
+    return missing.length
+  })
+}
+
+/** System-wide: the plans that organizations have. */
+export async function listPlansInUse(db: Queryable): Promise<string[]> {
+  return (await db.query<{ plan: string }>('select distinct plan from organizations')).map(({ plan }) => plan)
+}

@@ -1,0 +1,39 @@
+import { type Queryable, sqlState } from '../db.ts'
+import { AppError } from '../errors.ts'
+
+export interface User {
+  id: string
+  name: string
+  /** Normalized: NFKC, lower case. */
+  email: string
+}
+
+/** System-wide: before sign-in no tenant is known. */
+export async function findUserByEmail(
+  db: Queryable,
+  email: string
+): Promise<(User & { password_hash: string | null }) | undefined> {
+  const [row] = await db.query<User & { password_hash: string | null }>('select * from find_user_by_email($1)', [email])
+  return row
+}
+
+/** Visible only inside an organization that the user belongs to: the tenant of this transaction. */
+export async function findUser(db: Queryable, id: string): Promise<User | undefined> {
+  const [row] = await db.query<User>('select id, name, email from users where id = $1', [id])
+  return row
+}
+
+/** @throws AppError email_in_use */
+export async function insertUser(db: Queryable, user: User & { passwordHash: string }): Promise<void> {
+  try {
+    await db.query('insert into users (id, name, email, password_hash) values ($1, $2, $3, $4)', [
+      user.id,
+      user.name,
+      user.email,
+      user.passwordHash
+    ])
+  } catch (error) {
+    if (sqlState(error) === '23505') throw new AppError('email_in_use', { cause: error })
+    throw error
+  }
+}

@@ -1,0 +1,11 @@
+import { z } from 'zod'
+import { parse, portVariable } from '../shared/env.ts'
+import { processSchema } from '../shared/process-config.ts'
+
+const schema = z.object({ ...processSchema.shape, WORKER_ADMIN_PORT: portVariable(9103) })
+export type WorkerConfig = z.output<typeof schema>
+
+/** @throws StartupError naming every wrong variable. */
+export function readConfig(): WorkerConfig {
+  return parse(schema, process.env)
+}

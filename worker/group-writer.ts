@@ -1,0 +1,164 @@
+import { type Database, isTransient, sqlState } from '../shared/db.ts'
+import type { IngestJob } from '../shared/ingest/job.ts'
+import type { Log } from '../shared/log.ts'
+import type { Metrics } from '../shared/metrics.ts'
+import { DeadLetter, PutBack } from '../shared/queue.ts'
+import { daysOf, faultOf, type Group, mergeJobs } from './group.ts'
+import { makeDays } from './history.ts'
+import { recordHeartbeats, type WritePath } from './record-heartbeats.ts'
+
+/** Most rows in one transaction; more no longer pays (`docs/benchmarks.md`) and makes a retry dearer. */
+const MAX_ROWS = 10_000
+/** Waits while Postgres is away: 250 ms doubling to 5 s. */
+const FIRST_WAIT_MS = 250
+const LONGEST_WAIT_MS = 5000
+/** After this many groups in a row met a duplicate, `merge` is used straight away for a while. */
+const CONFLICTS_IN_A_ROW = 3
+const MERGE_GROUPS = 32
+
+const UNIQUE_VIOLATION = '23505'
+const NO_PARTITION = '23514'
+
+interface Waiting {
+  job: IngestJob
+  resolve: () => void
+  reject: (error: Error) => void
+}
+
+interface Deps {
+  db: Database
+  metrics: Metrics
+  log: Log
+  clock: () => number
+}
+
+/**
+ * Gathers the jobs that wait while a transaction runs into the next one. A job is settled only after its commit.
+ * While Postgres is away jobs simply wait here, locked in the queue; a job that can never be written is set apart from its
+ * group and refused with its reason.
+ */
+export class GroupWriter {
+  readonly #deps: Deps
+  readonly #rows
+  readonly #skipped
+  readonly #transitions
+  readonly #seconds
+  #waiting: Waiting[] = []
+  #running: Promise<void> | null = null
+  #stopping = false
+  #wake: () => void = () => {}
+  #conflicts = 0
+  #mergeLeft = 0
+
+  constructor(deps: Deps) {
+    this.#deps = deps
+    this.#rows = deps.metrics.counter('pulsegate_worker_rows_total', 'path')
+    this.#skipped = deps.metrics.counter('pulsegate_worker_skipped_total')
+    this.#transitions = deps.metrics.counter('pulsegate_worker_transitions_total')
+    this.#seconds = deps.metrics.histogram('pulsegate_worker_group_seconds')
+  }
+
+  /** Resolves when the job's heartbeats are committed. @throws DeadLetter, or PutBack when the worker stops first. */
+  write(data: unknown): Promise<void> {
+    const fault = faultOf(data)
+    if (fault !== null) return Promise.reject(new DeadLetter(fault))
+    if (this.#stopping) return Promise.reject(new PutBack('the worker stops'))
+    return new Promise((resolve, reject) => {
+      // faultOf found it sound.
+      this.#waiting.push({ job: data as IngestJob, resolve, reject })
+      this.#running ??= this.#run()
+    })
+  }
+
+  /** Finishes the transaction under way; what has not begun goes back to the queue. */
+  async stop(): Promise<void> {
+    this.#stopping = true
+    this.#wake()
+    await this.#running
+  }
+
+  async #run(): Promise<void> {
+    // The queue hands over several jobs in one turn: let them come together.
+    await new Promise((resolve) => setImmediate(resolve))
+    while (this.#waiting.length > 0) {
+      const taken = this.#take()
+      if (this.#stopping) for (const { reject } of taken) reject(new PutBack('the worker stops'))
+      else await this.#settle(taken)
+    }
+    this.#running = null
+  }
+
+  #take(): Waiting[] {
+    let rows = 0
+    let count = 0
+    for (const { job } of this.#waiting) {
+      if (count > 0 && rows + job.m.length > MAX_ROWS) break
+      rows += job.m.length
+      count++
+    }
+    return this.#waiting.splice(0, count)
+  }
+
+  async #settle(taken: Waiting[]): Promise<void> {
+    try {
+      await this.#record(mergeJobs(taken.map(({ job }) => job)))
+      for (const { resolve } of taken) resolve()
+    } catch (error) {
+      const [only] = taken
+      if (error instanceof PutBack) for (const { reject } of taken) reject(error)
+      else if (taken.length > 1) for (const one of taken) await this.#settle([one])
+      else only?.reject(new DeadLetter(error instanceof Error ? error.message : String(error), { cause: error }))
+    }
+  }
+
+  /** Writes the group, whatever it takes short of what can never work. */
+  async #record(group: Group): Promise<void> {
+    let path: WritePath = this.#mergeLeft > 0 ? 'merge' : 'copy'
+    let madeDays = false
+    for (let wait = FIRST_WAIT_MS; ; ) {
+      try {
+        const stopTimer = this.#seconds.startTimer()
+        const recorded = await recordHeartbeats(this.#deps.db, group, path)
+        stopTimer()
+        this.#rows.inc({ path }, recorded.rows)
+        this.#skipped.inc(recorded.skipped)
+        this.#transitions.inc(recorded.transitions)
+        this.#learn(path)
+        return
+      } catch (error) {
+        const state = sqlState(error)
+        if (state === UNIQUE_VIOLATION && path === 'copy') path = 'merge'
+        else if (state === NO_PARTITION && !madeDays) {
+          await makeDays(this.#deps.db, daysOf(group), this.#deps.clock())
+          madeDays = true
+        } else if (isTransient(error)) {
+          await this.#pause(wait, error)
+          wait = Math.min(wait * 2, LONGEST_WAIT_MS)
+        } else throw error
+      }
+    }
+  }
+
+  /** Duplicates come in swarms (a reconnecting agent, a killed worker): then COPY would fail group after group. */
+  #learn(path: WritePath): void {
+    if (this.#mergeLeft > 0) this.#mergeLeft--
+    else if (path === 'copy') this.#conflicts = 0
+    else if (++this.#conflicts >= CONFLICTS_IN_A_ROW) {
+      this.#conflicts = 0
+      this.#mergeLeft = MERGE_GROUPS
+    }
+  }
+
+  async #pause(ms: number, error: unknown): Promise<void> {
+    if (this.#stopping) throw new PutBack('the worker stops')
+    this.#deps.log.warn({ err: error, waitMs: ms }, 'Postgres is away or busy; the group waits')
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, ms)
+      this.#wake = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+    })
+    if (this.#stopping) throw new PutBack('the worker stops')
+  }
+}

@@ -1,0 +1,43 @@
+import { v7 as uuidv7 } from 'uuid'
+import { startAdminServer } from '../shared/admin-server.ts'
+import { connectDb } from '../shared/db.ts'
+import { announce } from '../shared/instances.ts'
+import { run } from '../shared/lifecycle.ts'
+import { createMetrics } from '../shared/metrics.ts'
+import { openQueue } from '../shared/queue.ts'
+import { connectRedis, requireDurability } from '../shared/redis.ts'
+import { readConfig } from './config.ts'
+import { startWorker } from './worker.ts'
+
+await run('worker', readConfig, async ({ config, log, stopWith }) => {
+  const metrics = createMetrics()
+  const clock = Date.now
+  const prefix = config.REDIS_PREFIX
+  const db = stopWith(
+    connectDb({ url: config.DATABASE_URL, role: 'pulsegate_system', log, max: 3, statementTimeoutMs: 60_000 })
+  )
+  const redis = stopWith(await connectRedis({ url: config.REDIS_URL, log, whenAway: 'wait' }))
+  await requireDurability(redis.client, config.REDIS_DURABILITY, log)
+  const queue = stopWith(openQueue({ redis, prefix, shards: config.QUEUE_SHARDS }))
+  const worker = await startWorker({ db, redis, prefix, queue, metrics, log, clock })
+  const instance = stopWith(announce({ client: redis.client, prefix, kind: 'worker', id: uuidv7(), clock }))
+  const admin = stopWith(
+    await startAdminServer({
+      port: config.WORKER_ADMIN_PORT,
+      log,
+      metrics,
+      ready: [
+        ['postgres', db.ping],
+        ['redis', redis.ping]
+      ]
+    })
+  )
+  stopWith({
+    stop: async () => {
+      admin.draining()
+      await instance.stop()
+      await worker.stop()
+    }
+  })
+  log.info({ admin: admin.port }, 'working')
+})

@@ -1,0 +1,61 @@
+import type { Database } from '../shared/db.ts'
+import type { Log } from '../shared/log.ts'
+import type { Metrics } from '../shared/metrics.ts'
+import { type IngestQueue, workQueue } from '../shared/queue.ts'
+import type { RedisConnection } from '../shared/redis.ts'
+import { GroupWriter } from './group-writer.ts'
+import { startHistory } from './history.ts'
+
+export interface WorkerDeps {
+  db: Database
+  /** Opened with `whenAway: 'wait'`: a worker has nobody to tell that Redis is away. */
+  redis: RedisConnection
+  prefix: string
+  queue: IngestQueue
+  metrics: Metrics
+  log: Log
+  clock: () => number
+}
+
+export interface RunningWorker {
+  stop(): Promise<void>
+}
+
+/** Jobs of a shard under way at once: enough to fill a transaction while the last one runs (docs/benchmarks.md). */
+const CONCURRENCY = 32
+const GAUGE_MS = 5000
+
+function watchQueue({ queue, metrics, log }: WorkerDeps): NodeJS.Timeout {
+  const jobs = metrics.gauge('pulsegate_queue_jobs', 'state')
+  return setInterval(() => {
+    queue.counts().then(
+      (counts) => {
+        for (const [state, count] of Object.entries(counts)) jobs.set({ state }, count)
+      },
+      (error) => log.warn({ err: error }, 'the queue could not be counted')
+    )
+  }, GAUGE_MS)
+}
+
+/** Works the ingest queues into rows and states until stopped. */
+export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
+  const history = await startHistory(deps.db, deps.log, deps.clock)
+  const writer = new GroupWriter(deps)
+  const work = workQueue({
+    redis: deps.redis,
+    prefix: deps.prefix,
+    shards: deps.queue.shards,
+    concurrency: CONCURRENCY,
+    log: deps.log,
+    handle: (data) => writer.write(data)
+  })
+  const watching = watchQueue(deps)
+  return {
+    stop: async () => {
+      clearInterval(watching)
+      history.stop()
+      // Both at once: the queue waits for the jobs under way, and the writer hands back those that have not begun.
+      await Promise.all([work.stop(), writer.stop()])
+    }
+  }
+}
