@@ -9,11 +9,14 @@ import {
   readdirSync,
   readFileSync,
   renameSync,
-  rmSync
+  rmSync,
+  statSync,
+  writeFileSync
 } from 'node:fs'
 import { userInfo } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { StartupError } from '../shared/env.ts'
+import { readIfThere } from '../shared/kept-file.ts'
 import { type Command, spawnOptions } from './store.ts'
 
 /** Where Postgres lives and as whom it runs. */
@@ -79,12 +82,24 @@ function makePrivate(dir: string): string {
 
 function copyBinaries(native: string, home: string): string {
   const target = join(home, 'postgresql')
-  if (existsSync(target)) rmSync(target, { recursive: true })
+  const { version } = JSON.parse(readFileSync(join(dirname(native), 'package.json'), 'utf8')) as { version: string }
+  if (readIfThere(join(target, 'version')) === version) return target
   const draft = `${target}.partial`
   rmSync(draft, { recursive: true, force: true })
   cpSync(native, draft, { recursive: true, verbatimSymlinks: true })
+  writeFileSync(join(draft, 'version'), version)
+  rmSync(target, { recursive: true, force: true })
   renameSync(draft, target)
   return target
+}
+
+function movedHome(dataDir: string): string {
+  return join('/var/lib/pulsegate', createHash('sha256').update(resolve(dataDir)).digest('hex').slice(0, 16))
+}
+
+/** Once moved it stays there: beginning anew in the data folder would look like the loss of everything. */
+function wasMoved(dataDir: string): boolean {
+  return existsSync(join(movedHome(dataDir), 'postgres', 'data')) && !existsSync(join(dataDir, 'postgres', 'data'))
 }
 
 // Containers may forbid user namespaces to root. Then Postgres runs as a system user, which reaches neither a project
@@ -99,26 +114,25 @@ function placeOfSystemUser(dataDir: string, native: string): PostgresPlace {
   const inside = join(dataDir, 'postgres')
   const run = (file: string, args: string[]) =>
     spawnSync(file, args, { ...spawnOptions({ file, args, ...ids }) }).status === 0
-  const reaches = run(join(native, 'bin/postgres'), ['--version']) && run('test', ['-x', dataDir])
+  const reaches = !wasMoved(dataDir) && run(join(native, 'bin/postgres'), ['--version']) && run('test', ['-x', dataDir])
   if (!reaches && existsSync(join(inside, 'data'))) {
     throw new StartupError(
       `The database in ${inside} cannot be entered by the user PostgreSQL has to run as: start as its owner, or set DATABASE_URL.`
     )
   }
-  const hash = createHash('sha256').update(resolve(dataDir)).digest('hex').slice(0, 16)
-  const home = reaches ? dataDir : join('/var/lib/pulsegate', hash)
+  const home = reaches ? dataDir : movedHome(dataDir)
   mkdirSync(home, { recursive: true, mode: 0o711 })
   const bin = join(reaches ? native : copyBinaries(native, home), 'bin')
   const dir = makePrivate(join(home, 'postgres'))
   chownTree(dir, ids)
-  const moved = `user namespaces are not allowed here, and the user PostgreSQL runs as cannot enter ${dataDir}`
+  const why = `user namespaces are not allowed here, and the user PostgreSQL runs as cannot enter ${dataDir}`
   return {
     dir,
     initdb: join(bin, 'initdb'),
     postgres: join(bin, 'postgres'),
     asUser: (command) => ({ ...command, ...ids }),
     own: (path) => lchownSync(path, ids.uid, ids.gid),
-    ...(reaches ? {} : { movedBecause: moved })
+    ...(reaches ? {} : { movedBecause: why })
   }
 }
 
@@ -127,14 +141,18 @@ export async function choosePlace(dataDir: string): Promise<PostgresPlace> {
   const { initdb, postgres } = await binaries()
   const inside = () => makePrivate(join(dataDir, 'postgres'))
   if (mayRunDirectly()) return { dir: inside(), initdb, postgres, asUser: (command) => command }
-  // Root's files seen as nobody's: no user is made, nothing is chowned, and a 0700 home is no obstacle.
-  if (spawnSync('unshare', [...NAMESPACE, 'true']).status === 0) {
-    const asUser = (command: Command): Command => ({
-      ...command,
-      file: 'unshare',
-      args: [...NAMESPACE, command.file, ...command.args]
-    })
-    return { dir: inside(), initdb, postgres, asUser }
+  if (wasMoved(dataDir) || spawnSync('unshare', [...NAMESPACE, 'true']).status !== 0) {
+    return placeOfSystemUser(dataDir, dirname(dirname(postgres)))
   }
-  return placeOfSystemUser(dataDir, dirname(dirname(postgres)))
+  const dir = inside()
+  const me = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 }
+  // A start without user namespaces gave it to the system user, whom the namespace does not know.
+  if (statSync(dir).uid !== me.uid) chownTree(dir, me)
+  // Root's files seen as nobody's: no user is made, and a 0700 home is no obstacle.
+  const asUser = (command: Command): Command => ({
+    ...command,
+    file: 'unshare',
+    args: [...NAMESPACE, command.file, ...command.args]
+  })
+  return { dir, initdb, postgres, asUser }
 }
