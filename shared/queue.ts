@@ -93,9 +93,9 @@ async function process(job: Job, token: string | undefined, handle: WorkOptions[
   } catch (error) {
     if (error instanceof PutBack) {
       await job.moveToWait(token)
-      throw new WaitingError(error.message)
+      throw Object.assign(new WaitingError(error.message), { cause: error })
     }
-    if (error instanceof DeadLetter) throw new UnrecoverableError(error.message)
+    if (error instanceof DeadLetter) throw Object.assign(new UnrecoverableError(error.message), { cause: error })
     throw error
   }
 }

@@ -25,6 +25,12 @@ interface Waiting {
   reject: (error: Error) => void
 }
 
+interface Attempt {
+  path: WritePath
+  madeDays: boolean
+  waitMs: number
+}
+
 interface Deps {
   db: Database
   metrics: Metrics
@@ -46,7 +52,7 @@ export class GroupWriter {
   #waiting: Waiting[] = []
   #running: Promise<void> | null = null
   #stopping = false
-  #wake: () => void = () => {}
+  #wake: (() => void) | undefined
   #conflicts = 0
   #mergeLeft = 0
 
@@ -73,7 +79,7 @@ export class GroupWriter {
   /** Finishes the transaction under way; what has not begun goes back to the queue. */
   async stop(): Promise<void> {
     this.#stopping = true
-    this.#wake()
+    this.#wake?.()
     await this.#running
   }
 
@@ -104,39 +110,55 @@ export class GroupWriter {
       await this.#record(mergeJobs(taken.map(({ job }) => job)))
       for (const { resolve } of taken) resolve()
     } catch (error) {
-      const [only] = taken
-      if (error instanceof PutBack) for (const { reject } of taken) reject(error)
-      else if (taken.length > 1) for (const one of taken) await this.#settle([one])
-      else only?.reject(new DeadLetter(error instanceof Error ? error.message : String(error), { cause: error }))
+      await this.#refuse(taken, error)
     }
+  }
+
+  /** One job that can never be written must not take its neighbours with it: each is tried by itself. */
+  async #refuse(taken: Waiting[], error: unknown): Promise<void> {
+    if (taken.length > 1 && !(error instanceof PutBack)) {
+      for (const one of taken) await this.#settle([one])
+      return
+    }
+    const reason = error instanceof Error ? error.message : String(error)
+    const answer = error instanceof PutBack ? error : new DeadLetter(reason, { cause: error })
+    for (const { reject } of taken) reject(answer)
   }
 
   /** Writes the group, whatever it takes short of what can never work. */
   async #record(group: Group): Promise<void> {
-    let path: WritePath = this.#mergeLeft > 0 ? 'merge' : 'copy'
-    let madeDays = false
-    for (let wait = FIRST_WAIT_MS; ; ) {
+    const attempt: Attempt = { path: this.#mergeLeft > 0 ? 'merge' : 'copy', madeDays: false, waitMs: FIRST_WAIT_MS }
+    for (;;) {
       try {
-        const stopTimer = this.#seconds.startTimer()
-        const recorded = await recordHeartbeats(this.#deps.db, group, path)
-        stopTimer()
-        this.#rows.inc({ path }, recorded.rows)
-        this.#skipped.inc(recorded.skipped)
-        this.#transitions.inc(recorded.transitions)
-        this.#learn(path)
-        return
+        return await this.#once(group, attempt.path)
       } catch (error) {
-        const state = sqlState(error)
-        if (state === UNIQUE_VIOLATION && path === 'copy') path = 'merge'
-        else if (state === NO_PARTITION && !madeDays) {
-          await makeDays(this.#deps.db, daysOf(group), this.#deps.clock())
-          madeDays = true
-        } else if (isTransient(error)) {
-          await this.#pause(wait, error)
-          wait = Math.min(wait * 2, LONGEST_WAIT_MS)
-        } else throw error
+        await this.#recover(error, group, attempt)
       }
     }
+  }
+
+  /** Makes another attempt worth while. @throws the error itself when none is. */
+  async #recover(error: unknown, group: Group, attempt: Attempt): Promise<void> {
+    const state = sqlState(error)
+    if (state === UNIQUE_VIOLATION && attempt.path === 'copy') {
+      attempt.path = 'merge'
+    } else if (state === NO_PARTITION && !attempt.madeDays) {
+      await makeDays(this.#deps.db, daysOf(group), this.#deps.clock())
+      attempt.madeDays = true
+    } else if (isTransient(error)) {
+      await this.#pause(attempt.waitMs, error)
+      attempt.waitMs = Math.min(attempt.waitMs * 2, LONGEST_WAIT_MS)
+    } else throw error
+  }
+
+  async #once(group: Group, path: WritePath): Promise<void> {
+    const stopTimer = this.#seconds.startTimer()
+    const recorded = await recordHeartbeats(this.#deps.db, group, path)
+    stopTimer()
+    this.#rows.inc({ path }, recorded.rows)
+    this.#skipped.inc(recorded.skipped)
+    this.#transitions.inc(recorded.transitions)
+    this.#learn(path)
   }
 
   /** Duplicates come in swarms (a reconnecting agent, a killed worker): then COPY would fail group after group. */

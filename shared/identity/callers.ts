@@ -3,6 +3,7 @@ import type { Database } from '../db.ts'
 import type { Secrets } from '../secrets.ts'
 import { type ApiKeyRow, findApiKey, findPushUrl, listMonitorKeys, type PushUrlRow } from '../store/callers.ts'
 import { looksLikeApiKey } from './api-key.ts'
+import { CallerCache } from './caller-cache.ts'
 
 /** Who reports: everything that the ingest door asks of a caller, whatever the way in. */
 export interface Caller {
@@ -28,7 +29,7 @@ export interface Callers {
   byApiKey(apiKey: string): Promise<Caller | null>
   byPushToken(token: string): Promise<Caller | null>
   /** A signed-in person, who may report every monitor of the organization. Membership was checked before. */
-  byUser(user: { id: string; organizationId: string; plan: string }): Promise<Caller>
+  byUser(user: User): Promise<Caller>
   /** `caller` as it is now, read anew at most once a second: for a monitor that it does not know yet. */
   refreshed(caller: Caller): Promise<Caller>
   stop(): void
@@ -41,19 +42,6 @@ interface Options {
   clock: () => number
 }
 
-/** Longest time a cached caller is trusted without having heard of a change, in milliseconds. */
-const TRUST_MS = 30_000
-/** A caller younger than this is not read again for an unknown monitor. */
-const FRESH_MS = 1000
-/** Callers kept; the oldest go first. */
-const CAPACITY = 50_000
-
-interface Entry {
-  caller: Caller
-  readAt: number
-  read: () => Promise<Caller | null>
-}
-
 function fromKey(row: ApiKeyRow): Caller {
   return {
     kind: row.kind,
@@ -64,6 +52,25 @@ function fromKey(row: ApiKeyRow): Caller {
     scopes: new Set(row.scopes),
     keyId: row.key_id,
     monitors: new Map(row.monitor_ids.map((id, i) => [id, Number(row.monitor_keys[i])]))
+  }
+}
+
+interface User {
+  id: string
+  organizationId: string
+  plan: string
+}
+
+function fromUser({ id, organizationId, plan }: User, monitors: Array<[id: string, key: number]>): Caller {
+  return {
+    kind: 'user',
+    sourceId: id,
+    organizationId,
+    plan,
+    suspended: false,
+    scopes: new Set(['heartbeats:write', 'heartbeats:read', 'monitors:read']),
+    keyId: null,
+    monitors: new Map(monitors)
   }
 }
 
@@ -82,58 +89,17 @@ function fromPushUrl(row: PushUrlRow): Caller {
 
 /** Looks callers up by what they show, with a short cache that follows `changes`. */
 export function createCallers({ db, secrets, changes, clock }: Options): Callers {
-  const cache = new Map<string, Entry>()
-  // Counts what was heard, so that a look-up that began before a revocation is not kept, nor believed, after it.
-  let heard = 0
-
-  const unlisten = changes.listen((change) => {
-    if (change.type === 'agent_connected') return
-    heard++
-    for (const [name, { caller }] of cache) {
-      const touched =
-        change.type === 'resync' ||
-        (change.type === 'organization_changed'
-          ? caller.organizationId === change.organizationId
-          : caller.sourceId === change.agentId)
-      if (touched) cache.delete(name)
-    }
-  })
-
-  async function readSettled(read: () => Promise<Caller | null>): Promise<Caller | null> {
-    for (;;) {
-      const before = heard
-      const caller = await read()
-      if (before === heard) return caller
-    }
-  }
-
-  async function find(name: string, read: () => Promise<Caller | null>, trustMs: number): Promise<Caller | null> {
-    const known = cache.get(name)
-    if (known !== undefined && clock() - known.readAt < trustMs) return known.caller
-    const caller = await readSettled(read)
-    cache.delete(name)
-    if (caller !== null) {
-      cache.set(name, { caller, readAt: clock(), read })
-      if (cache.size > CAPACITY) cache.delete(cache.keys().next().value as string)
-    }
-    return caller
-  }
-
-  function nameOf(caller: Caller): string | undefined {
-    for (const [name, entry] of cache) if (entry.caller === caller) return name
-    return undefined
-  }
+  const cache = new CallerCache(changes, clock)
 
   function digestOf(apiKey: string): string | null {
     return looksLikeApiKey(apiKey) ? secrets.digest(apiKey).toString('base64') : null
   }
 
   function byDigest(digest: string): Promise<Caller | null> {
-    const read = async () => {
+    return cache.find(`key:${digest}`, async () => {
       const row = await findApiKey(db, Buffer.from(digest, 'base64'))
       return row === undefined ? null : fromKey(row)
-    }
-    return find(`key:${digest}`, read, TRUST_MS)
+    })
   }
 
   return {
@@ -143,39 +109,21 @@ export function createCallers({ db, secrets, changes, clock }: Options): Callers
       const digest = digestOf(apiKey)
       return digest === null ? null : byDigest(digest)
     },
-    byPushToken: async (token) => {
+    byPushToken: (token) => {
       const digest = secrets.digest(token)
-      return find(
-        `push:${digest.toString('base64')}`,
-        async () => {
-          const row = await findPushUrl(db, digest)
-          return row === undefined ? null : fromPushUrl(row)
-        },
-        TRUST_MS
-      )
-    },
-    byUser: async ({ id, organizationId, plan }) => {
-      const read = async (): Promise<Caller> => ({
-        kind: 'user',
-        sourceId: id,
-        organizationId,
-        plan,
-        suspended: false,
-        scopes: new Set(['heartbeats:write', 'heartbeats:read', 'monitors:read']),
-        keyId: null,
-        monitors: new Map(await db.tenant(organizationId, (tx) => listMonitorKeys(tx, organizationId)))
+      return cache.find(`push:${digest.toString('base64')}`, async () => {
+        const row = await findPushUrl(db, digest)
+        return row === undefined ? null : fromPushUrl(row)
       })
-      return (await find(`user:${id}:${organizationId}`, read, TRUST_MS)) ?? (await read())
     },
-    refreshed: async (caller) => {
-      const name = nameOf(caller)
-      const entry = name === undefined ? undefined : cache.get(name)
-      if (name === undefined || entry === undefined) return caller
-      return (await find(name, entry.read, FRESH_MS)) ?? caller
+    byUser: async (user) => {
+      const read = async () => {
+        const monitors = await db.tenant(user.organizationId, (tx) => listMonitorKeys(tx, user.organizationId))
+        return fromUser(user, monitors)
+      }
+      return (await cache.find(`user:${user.id}:${user.organizationId}`, read)) ?? (await read())
     },
-    stop: () => {
-      unlisten()
-      cache.clear()
-    }
+    refreshed: (caller) => cache.refreshed(caller),
+    stop: () => cache.stop()
   }
 }

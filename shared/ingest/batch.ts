@@ -29,18 +29,24 @@ export class Batch {
   readonly way: WayIn
   /** When its first heartbeat came, epoch ms. */
   readonly openedAt: number
+  /** Resolves when it is settled, either way. */
+  readonly done: Promise<void>
   /** Number of the hand-in that wrote here last: tells the door whether its receipt is already noted. */
   lastTicket = -1
+  /** Rough bytes held. */
   bytes = 0
-  settled = false
   readonly #receipts: Receipt[] = []
   readonly #tags: number[] = []
   readonly #sources = new Map<string, number>()
+  #resolve: (() => void) | undefined
 
   constructor(way: WayIn, openedAt: number) {
     this.way = way
     this.openedAt = openedAt
     this.job = { v: 1, base: openedAt, sources: [], m: [], t: [], r: [], s: [], l: [], x: [], texts: [] }
+    this.done = new Promise((resolve) => {
+      this.#resolve = resolve
+    })
   }
 
   get size(): number {
@@ -54,7 +60,8 @@ export class Batch {
     this.#tags.push(tag)
   }
 
-  add(sourceId: string, row: Row): void {
+  /** Returns the rough bytes that it added. */
+  add(sourceId: string, row: Row): number {
     const { job } = this
     let source = this.#sources.get(sourceId)
     if (source === undefined) {
@@ -62,9 +69,10 @@ export class Batch {
       job.sources.push([sourceId, this.way])
       this.#sources.set(sourceId, source)
     }
+    let added = ROW_BYTES
     if (row.message !== undefined) {
       job.texts.push([job.m.length, row.message])
-      this.bytes += row.message.length * 2
+      added += row.message.length * 2
     }
     job.m.push(row.monitorKey)
     job.t.push(row.timestamp - job.base)
@@ -72,13 +80,13 @@ export class Batch {
     job.s.push(row.status)
     job.l.push(row.latency)
     job.x.push(source)
-    this.bytes += ROW_BYTES
+    this.bytes += added
+    return added
   }
 
-  /** Tells everybody who waits; only the first call counts. */
+  /** Tells everybody who waits. Called once. */
   settle(error: AppError | null): void {
-    if (this.settled) return
-    this.settled = true
     for (let i = 0; i < this.#receipts.length; i++) this.#receipts[i]?.settle(this.#tags[i] as number, error)
+    this.#resolve?.()
   }
 }
