@@ -10,6 +10,16 @@ import { createSupervisor } from './supervisor.ts'
 const REPEAT_MS = 1_000
 const PARENT_CHECK_MS = 500
 
+// The installation is of use without its demo.
+async function demoLines(options: Parameters<typeof runDemo>[0]): Promise<string[]> {
+  try {
+    return await runDemo(options)
+  } catch (error) {
+    options.say.line('error', `the demo could not be set up: ${(error as Error).message}`)
+    return []
+  }
+}
+
 async function main(): Promise<void> {
   const config = readConfig()
   const say = createSay(join(config.DATA_DIR, 'logs'), process.stdout)
@@ -39,9 +49,7 @@ async function main(): Promise<void> {
 
   try {
     const installation = await supervisor.start()
-    const { apiUrl, ingestUrl } = installation.addresses
-    const demo = { apiUrl, ingestUrl, installation, dataDir: config.DATA_DIR, say }
-    const more = config.demo ? await runDemo(demo) : []
+    const more = config.demo ? await demoLines({ config, installation, say }) : []
     const milliseconds = performance.now()
     process.stdout.write(bannerOf({ installation, dataDir: config.DATA_DIR, milliseconds, more }))
   } catch (error) {
