@@ -16,7 +16,7 @@ import { TLS12_CIPHERS } from '../shared/tls.ts'
 import { Connections } from './connections.ts'
 import { createGreeter } from './greeter.ts'
 import { createResume, type Resume } from './resume.ts'
-import { Session, type SessionHost } from './session.ts'
+import { Session, type SessionHost, type SocketData } from './session.ts'
 import { handleUpgrade, refuse, type UpgradeDeps } from './upgrade.ts'
 import {
   type HttpResponse,
@@ -120,8 +120,8 @@ function createHost(deps: GatewayDeps, greet: SessionHost['greet'], resume: Resu
 }
 
 /** A socket opened: older ones of the same agent give way, here at once and elsewhere by a message. */
-function opened(ws: WebSocket<Session>, { deps, connections }: Parts): void {
-  const session = ws.getUserData()
+function opened(ws: WebSocket<SocketData>, { deps, connections }: Parts): void {
+  const { session } = ws.getUserData()
   session.ws = ws
   connections.add(session)
   const { kind, sourceId, organizationId } = session.caller
@@ -133,7 +133,7 @@ function opened(ws: WebSocket<Session>, { deps, connections }: Parts): void {
   )
 }
 
-function behaviour(parts: Parts): WebSocketBehavior<Session> {
+function behaviour(parts: Parts): WebSocketBehavior<SocketData> {
   const { deps, connections, host } = parts
   const refused = deps.metrics.counter('pulsegate_gateway_upgrades_refused_total', 'code')
   const upgradeDeps: UpgradeDeps = {
@@ -144,8 +144,8 @@ function behaviour(parts: Parts): WebSocketBehavior<Session> {
     refuseSocket: (caller) => connections.refuseSocket(caller),
     onRefused: (code) => refused.inc({ code })
   }
-  const heard = (ws: WebSocket<Session>) => {
-    ws.getUserData().heardAt = deps.clock()
+  const heard = (ws: WebSocket<SocketData>) => {
+    ws.getUserData().session.heardAt = deps.clock()
   }
   return {
     maxPayloadLength: TRANSPORT_MAX_BYTES,
@@ -160,14 +160,14 @@ function behaviour(parts: Parts): WebSocketBehavior<Session> {
         req,
         context,
         upgradeDeps,
-        ({ caller, keyDigest }) => new Session(host, caller, keyDigest, uuidv7())
+        ({ caller, keyDigest }) => ({ session: new Session(host, caller, keyDigest, uuidv7()) })
       ),
     open: (ws) => opened(ws, parts),
-    message: (ws, message, isBinary) => ws.getUserData().receive(message, isBinary),
+    message: (ws, message, isBinary) => ws.getUserData().session.receive(message, isBinary),
     ping: heard,
     pong: heard,
     close: (ws) => {
-      const session = ws.getUserData()
+      const { session } = ws.getUserData()
       session.closed()
       connections.remove(session)
     }
@@ -213,7 +213,7 @@ export async function startGateway(deps: GatewayDeps): Promise<Gateway> {
   const app = deps.tls
     ? uws.SSLApp({ cert_file_name: deps.tls.certFile, key_file_name: deps.tls.keyFile, ssl_ciphers: TLS12_CIPHERS })
     : uws.App()
-  app.ws<Session>('/*', behaviour(parts))
+  app.ws<SocketData>('/*', behaviour(parts))
   app.any('/*', (res, req) => answerPlainHttp(res, req.getUrl()))
   const token = await listen(app, deps.port)
   const clockwork = startClock(parts)

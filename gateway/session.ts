@@ -8,6 +8,11 @@ import { MAX_BATCH_BYTES, MAX_ITEMS } from '../shared/protocol/heartbeat.ts'
 import { readFrame } from './read-frame.ts'
 import { SEND_DROPPED, type WebSocket } from './uws.ts'
 
+/** uWebSockets.js copies the members of this object, so the session is one of them. */
+export interface SocketData {
+  session: Session
+}
+
 /** What a session needs of the gateway around it; one object for all sessions. */
 export interface SessionHost {
   door: Door
@@ -40,7 +45,7 @@ export class Session implements Receipt {
   /** Check sum of the monitors last told, to tell again only what changed. */
   monitorsSum = 0
   ackPlanned = false
-  ws: WebSocket<Session> | null = null
+  ws: WebSocket<SocketData> | null = null
   readonly #host: SessionHost
   /** Parts still to be made durable, for each frame from `#first` on. */
   #pending: number[] = []
