@@ -21,7 +21,7 @@ const starters = [
   '^gateway/gateway\\.ts$',
   '^api/(app|server)\\.ts$',
   '^worker/(worker|monitor-state)\\.ts$',
-  '^agent/(connection|outbox|schedule)\\.ts$',
+  '^agent/(connection|outbox|schedule|config)\\.ts$',
   '^agent/checks/',
   '^local/(postgres|redis)\\.ts$'
 ]
