@@ -48,6 +48,8 @@ export interface GatewayDeps {
 
 export interface Gateway {
   readonly port: number
+  /** How many agents are connected. */
+  sockets(): number
   /** Stops listening, lets what is under way be acknowledged, asks agents to come back elsewhere, closes. */
   stop(): Promise<void>
 }
@@ -105,16 +107,13 @@ interface Parts {
 
 function createHost(deps: GatewayDeps, greet: SessionHost['greet'], resume: Resume): SessionHost {
   const closes = deps.metrics.counter('pulsegate_gateway_closes_total', 'code')
-  const planAck = createAckQueue()
   return {
     door: deps.door,
     clock: deps.clock,
     random: deps.random,
     greet,
-    ackSoon: (session) => {
-      resume.note(session.caller.sourceId, session.stream, session.acked)
-      planAck(session)
-    },
+    ackSoon: createAckQueue(),
+    acknowledged: ({ caller, stream, acked }) => resume.note(caller.sourceId, stream, acked),
     onClosing: (code) => closes.inc({ code: String(code) })
   }
 }
@@ -155,13 +154,9 @@ function behaviour(parts: Parts): WebSocketBehavior<SocketData> {
     idleTimeout: 120,
     sendPingsAutomatically: false,
     upgrade: (res, req, context) =>
-      handleUpgrade(
-        res,
-        req,
-        context,
-        upgradeDeps,
-        ({ caller, keyDigest }) => ({ session: new Session(host, caller, keyDigest, uuidv7()) })
-      ),
+      handleUpgrade(res, req, context, upgradeDeps, ({ caller, keyDigest }) => ({
+        session: new Session(host, caller, keyDigest, uuidv7())
+      })),
     open: (ws) => opened(ws, parts),
     message: (ws, message, isBinary) => ws.getUserData().session.receive(message, isBinary),
     ping: heard,
@@ -219,6 +214,7 @@ export async function startGateway(deps: GatewayDeps): Promise<Gateway> {
   const clockwork = startClock(parts)
   return {
     port: uws.us_socket_local_port(token),
+    sockets: () => connections.size,
     stop: async () => {
       uws.us_listen_socket_close(token)
       await drain(parts)

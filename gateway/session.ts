@@ -22,6 +22,8 @@ export interface SessionHost {
   greet(session: Session, hello: Hello): void
   /** The session has something to acknowledge; `sendAck` is called soon, once for many frames. */
   ackSoon(session: Session): void
+  /** The session acknowledged up to `session.acked`. */
+  acknowledged(session: Session): void
   onClosing(code: number): void
 }
 
@@ -130,7 +132,9 @@ export class Session implements Receipt {
 
   sendAck(): void {
     this.ackPlanned = false
+    if (this.state === 'ended') return
     this.#write(`{"type":"ack","seq":${this.#first - 1}}`)
+    this.#host.acknowledged(this)
   }
 
   send(frame: GatewayFrame): void {

@@ -64,7 +64,8 @@ export function refuse(res: HttpResponse, error: AppError): void {
   res.cork(() => {
     res.writeStatus(`${problem.status} ${STATUS_TEXT[problem.status] ?? 'Error'}`)
     for (const [name, value] of headersFor(error.code, error)) res.writeHeader(name, value)
-    res.end(JSON.stringify(problem))
+    // The connection has no further use, and a refused client must not hold it.
+    res.end(JSON.stringify(problem), true)
   })
 }
 
@@ -92,9 +93,6 @@ function chooseSubprotocol(offered: string): string {
 async function admit(handshake: Handshake, deps: UpgradeDeps): Promise<Admitted> {
   if (handshake.path !== '/') throw new AppError('not_found')
   if (handshake.version !== '13') throw new AppError('upgrade_required')
-  if (Buffer.from(handshake.key, 'base64').length !== 16) {
-    throw new AppError('bad_request', { detail: 'Sec-WebSocket-Key must be 16 bytes in base64.' })
-  }
   const subprotocol = chooseSubprotocol(handshake.protocols)
   const wait = await deps.refusals.secondsToWait(handshake.address)
   if (wait > 0) throw new AppError('rate_limited', { retryAfterSeconds: wait })

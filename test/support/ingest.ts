@@ -63,11 +63,22 @@ export interface TestGateway {
   url: string
   port: number
   door: Door
+  /** How many sockets are open. */
+  sockets(): number
   stop(): Promise<void>
 }
 
+export interface GatewayOptions {
+  drainMs?: number
+  clock?: () => number
+}
+
 /** A gateway in this process, on plain sockets and a free port. */
-export async function gatewayFor(t: TearsDown, stores: Stores, { drainMs = 1000 } = {}): Promise<TestGateway> {
+export async function gatewayFor(
+  t: TearsDown,
+  stores: Stores,
+  { drainMs = 1000, clock = Date.now }: GatewayOptions = {}
+): Promise<TestGateway> {
   const { queue, log, prefix } = stores
   const metrics = createMetrics()
   const door = createDoor({ queue, way: 'socket', metrics, log, clock })
@@ -101,7 +112,7 @@ export async function gatewayFor(t: TearsDown, stores: Stores, { drainMs = 1000 
     return stopping
   }
   t.teardown(stop)
-  return { url: `ws://127.0.0.1:${gateway.port}/`, port: gateway.port, door, stop }
+  return { url: `ws://127.0.0.1:${gateway.port}/`, port: gateway.port, door, sockets: gateway.sockets, stop }
 }
 
 /** A worker in this process. */
