@@ -1,0 +1,40 @@
+import type { Database } from '../shared/db.ts'
+import type { Callers } from '../shared/identity/callers.ts'
+import type { Door } from '../shared/ingest/accept.ts'
+import type { Log } from '../shared/log.ts'
+import type { Metrics } from '../shared/metrics.ts'
+import type { RateLimit } from '../shared/rate-limit.ts'
+import type { RedisConnection } from '../shared/redis.ts'
+import type { Secrets } from '../shared/secrets.ts'
+
+/** Where this installation is reached, without a slash at the end. */
+export interface Addresses {
+  apiUrl: string
+  appUrl: string
+  siteUrl: string
+  ingestUrl: string
+}
+
+/** Failed sign-ins, by account and by address. */
+export interface SignInLimits {
+  account: RateLimit
+  address: RateLimit
+}
+
+/** Everything that the API is made of. */
+export interface Parts {
+  db: Database
+  /** History is read here; the same as `db` where there is no replica. */
+  readDb: Database
+  redis: RedisConnection
+  redisPrefix: string
+  secrets: Secrets
+  callers: Callers
+  door: Door
+  signInLimits: SignInLimits
+  metrics: Metrics
+  log: Log
+  clock: () => number
+  /** Plan of new organizations. */
+  defaultPlan: string
+}

@@ -1,0 +1,128 @@
+import { isIP } from 'node:net'
+import { v7 as uuidv7 } from 'uuid'
+import type { SignedIn } from '../../shared/contract/auth.ts'
+import { AppError } from '../../shared/errors.ts'
+import type { Log } from '../../shared/log.ts'
+import { insertMembership, listMemberships, type Membership } from '../../shared/store/memberships.ts'
+import { insertOrganization, type Organization } from '../../shared/store/organizations.ts'
+import { findUser, findUserByEmail, insertUser, type User } from '../../shared/store/users.ts'
+import type { Handlers } from '../http/contract.ts'
+import type { Parts } from '../parts.ts'
+import type { Passwords } from '../sign-in/password.ts'
+import { JWT_SECONDS, type Tokens } from '../sign-in/tokens.ts'
+
+interface Options {
+  parts: Parts
+  tokens: Tokens
+  passwords: Passwords
+}
+
+const NO_STORE = { 'Cache-Control': 'no-store' }
+
+/** One mailbox, one account: case and compatible forms do not make another (NFKC). */
+function normalizeEmail(email: string): string {
+  return email.trim().normalize('NFKC').toLowerCase()
+}
+
+/** A network that one person commands: the address, or the /64 of an IPv6 one. */
+function networkOf(address: string): string {
+  const plain = address.replace(/^::ffff:/i, '')
+  if (isIP(plain) !== 6) return plain
+  const [head = '', tail = ''] = plain.split('%', 1)[0]?.split('::', 2) ?? []
+  const groups = head === '' ? [] : head.split(':')
+  const after = tail === '' ? [] : tail.split(':')
+  const filled = plain.includes('::')
+    ? [...groups, ...Array.from({ length: Math.max(0, 8 - groups.length - after.length) }, () => '0'), ...after]
+    : groups
+  return filled.slice(0, 4).join(':')
+}
+
+/** Limits fail open: when Redis is away people must still be able to sign in. */
+async function orElse<T>(log: Log, work: Promise<T>, otherwise: T): Promise<T> {
+  try {
+    return await work
+  } catch (error) {
+    log.warn({ err: error }, 'sign-in limits cannot be counted')
+    return otherwise
+  }
+}
+
+function createGuard({ signInLimits, secrets, log }: Parts) {
+  const accountKey = (email: string) => secrets.digest(email).toString('base64url')
+  return {
+    /** Counts an attempt before it is judged. @throws AppError rate_limited, alike for known and unknown accounts. */
+    enter: async (email: string, address: string): Promise<void> => {
+      const seconds = await Promise.all([
+        orElse(log, signInLimits.account.take(accountKey(email)), 0),
+        orElse(log, signInLimits.address.take(networkOf(address)), 0)
+      ])
+      const wait = Math.max(...seconds)
+      if (wait > 0) throw new AppError('rate_limited', { detail: `Try again in ${wait} s.`, retryAfterSeconds: wait })
+    },
+    /** The attempt was good, so it does not count. */
+    passed: async (email: string, address: string): Promise<void> => {
+      await Promise.all([
+        orElse(log, signInLimits.account.forget(accountKey(email)), undefined),
+        orElse(log, signInLimits.address.giveBack(networkOf(address)), undefined)
+      ])
+    }
+  }
+}
+
+function organizationOf(membership: Membership): Organization {
+  return { id: membership.organization_id, name: membership.organization_name, plan: membership.plan }
+}
+
+function chooseMembership(memberships: Membership[], organizationId: string | undefined): Membership {
+  const wanted = memberships.filter((one) => organizationId === undefined || one.organization_id === organizationId)
+  const chosen = wanted.find((one) => !one.suspended) ?? wanted[0]
+  if (chosen === undefined) throw new AppError('invalid_credentials')
+  if (chosen.suspended) throw new AppError('organization_suspended')
+  return chosen
+}
+
+export function createAuthHandlers({ parts, tokens, passwords }: Options): Pick<Handlers, 'signup' | 'login' | 'me'> {
+  const { db } = parts
+  const guard = createGuard(parts)
+
+  async function signedIn({ id, name, email }: User, organization: Organization): Promise<SignedIn> {
+    const jwt = await tokens.issue({ userId: id, organizationId: organization.id })
+    return { jwt, tokenType: 'Bearer', expiresIn: JWT_SECONDS, user: { id, name, email }, organization }
+  }
+
+  return {
+    signup: async ({ body, address }) => {
+      const email = normalizeEmail(body.email)
+      // A taken e-mail is told, so asking is limited like guessing.
+      await guard.enter(email, address)
+      const passwordHash = await passwords.hashNew(body.password)
+      const user = { id: uuidv7(), name: body.name, email }
+      const organization = { id: uuidv7(), name: body.organizationName, plan: parts.defaultPlan }
+      await db.tenant(organization.id, async (tx) => {
+        await insertOrganization(tx, organization)
+        await insertUser(tx, { ...user, passwordHash })
+        await insertMembership(tx, { organizationId: organization.id, userId: user.id, role: 'owner' })
+      })
+      await guard.passed(email, address)
+      return { status: 201, body: await signedIn(user, organization), headers: NO_STORE }
+    },
+
+    login: async ({ body, address }) => {
+      const email = normalizeEmail(body.email)
+      await guard.enter(email, address)
+      const user = await findUserByEmail(db, email)
+      const matches = await passwords.matches(body.password, user?.password_hash ?? null)
+      if (user === undefined || !matches) throw new AppError('invalid_credentials')
+      const membership = chooseMembership(await listMemberships(db, user.id), body.organizationId)
+      await guard.passed(email, address)
+      return { status: 200, body: await signedIn(user, organizationOf(membership)), headers: NO_STORE }
+    },
+
+    me: async ({ principal }) => {
+      const user = await db.tenant(principal.organizationId, (tx) => findUser(tx, principal.userId))
+      if (user === undefined) throw new AppError('unauthorized')
+      const organization = { id: principal.organizationId, name: principal.organizationName, plan: principal.plan }
+      return { status: 200, body: { user, organization, role: principal.role } }
+    }
+  }
+}

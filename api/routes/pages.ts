@@ -1,0 +1,77 @@
+import type { Route } from '../../shared/contract/route.ts'
+import { ROUTES } from '../../shared/contract/routes.ts'
+import type { Addresses } from '../parts.ts'
+
+const STYLE = `
+  :root { color-scheme: light dark; font: 1rem/1.5 system-ui, sans-serif }
+  body { max-width: 60rem; margin: 2rem auto; padding: 0 1rem }
+  code { font: .9em ui-monospace, monospace }
+  table { border-collapse: collapse; width: 100% }
+  td { padding: .25rem .75rem .25rem 0; vertical-align: top }
+`
+
+function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
+}
+
+function page(title: string, body: string): string {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>${escapeHtml(title)}</title>
+<style>${STYLE}</style>
+</head>
+<body>
+<main>
+${body}
+</main>
+</body>
+</html>
+`
+}
+
+/** What stands at the root until there is a dashboard. */
+export function frontPage({ apiUrl, ingestUrl }: Addresses): string {
+  return page(
+    'Pulsegate',
+    `<h1>Pulsegate</h1>
+<p>Self-hosted uptime monitoring. Heartbeats come in by an agent's WebSocket, by the API or by a push URL, and are durable
+before they are acknowledged.</p>
+<ul>
+<li><a href="/docs">The routes of the API</a>, also as <a href="/openapi.json">OpenAPI</a></li>
+<li><a href="/asyncapi.json">The ingest protocol as AsyncAPI</a></li>
+<li><a href="/api">Index</a> and <a href="/api/status">status</a></li>
+</ul>
+<p>API: <code>${escapeHtml(apiUrl)}</code><br>Ingest: <code>${escapeHtml(ingestUrl)}</code></p>`
+  )
+}
+
+function authWords({ auth }: Route): string {
+  if (auth === 'none') return ''
+  if (auth === 'user') return 'signed in'
+  return auth === 'admin' ? 'signed in as admin or owner' : `signed in, or a key with ${auth}`
+}
+
+function routeRow(route: Route): string {
+  const cells = [`${route.method} ${route.path}`, route.summary, authWords(route)].map(escapeHtml)
+  return `<tr><td><code>${cells[0]}</code></td><td>${cells[1]}</td><td>${cells[2]}</td></tr>`
+}
+
+/** The contract's routes for people: no script, nothing loaded. */
+export function docsPage(): string {
+  const routes: Route[] = Object.values(ROUTES)
+  const tags = [...new Set(routes.map((route) => route.tag))]
+  const sections = tags.map((tag) => {
+    const rows = routes.filter((route) => route.tag === tag).map(routeRow)
+    return `<h2>${escapeHtml(tag)}</h2>\n<table>\n${rows.join('\n')}\n</table>`
+  })
+  return page(
+    'Pulsegate API',
+    `<h1>Pulsegate API</h1>
+<p>Requests and answers in full: <a href="/openapi.json">openapi.json</a>. Paths below <code>/v1</code> answer below
+<code>/api/v1</code> as well. Send <code>Authorization: Bearer</code> with a JWT or an API key.</p>
+${sections.join('\n')}`
+  )
+}

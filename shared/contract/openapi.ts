@@ -1,0 +1,121 @@
+import { OpenAPIRegistry, OpenApiGeneratorV31, type RouteConfig } from '@asteasolutions/zod-to-openapi'
+import { ERRORS, type ErrorCode } from '../protocol/errors.ts'
+import { problemSchema } from './fields.ts'
+import { rejectedProblemSchema } from './heartbeats.ts'
+import type { Auth, Route } from './route.ts'
+import { ROUTES } from './routes.ts'
+import { VERSION } from './version.ts'
+
+type Method = RouteConfig['method']
+
+/** For `ANY` the methods that clients really send are described. */
+function methodsOf(route: Route): Method[] {
+  // Our method names in lower case are exactly the library's.
+  return route.method === 'ANY' ? ['get', 'post', 'head'] : [route.method.toLowerCase() as Method]
+}
+
+function authProblems(auth: Auth): ErrorCode[] {
+  switch (auth) {
+    case 'none':
+      return []
+    case 'user':
+    case 'admin':
+      return ['unauthorized', 'forbidden', 'organization_suspended']
+    default:
+      return ['unauthorized', 'insufficient_scope', 'organization_suspended']
+  }
+}
+
+function problemsOf(route: Route): ErrorCode[] {
+  return [
+    ...authProblems(route.auth),
+    ...(route.params === undefined || route.auth === 'none' ? [] : (['not_found'] as const)),
+    ...(route.body === undefined
+      ? []
+      : (['malformed_json', 'payload_too_large', 'unsupported_media_type', 'validation_failed'] as const)),
+    ...(route.query === undefined || route.auth === 'none' ? [] : (['validation_failed'] as const)),
+    ...(route.problems ?? [])
+  ]
+}
+
+/** One answer per status, naming the codes it may carry. */
+function problemAnswers(route: Route): RouteConfig['responses'] {
+  const byStatus = new Map<number, Set<ErrorCode>>()
+  for (const code of problemsOf(route)) {
+    const { status } = ERRORS[code]
+    byStatus.set(status, (byStatus.get(status) ?? new Set()).add(code))
+  }
+  return Object.fromEntries(
+    [...byStatus].map(([status, codes]) => [
+      status,
+      {
+        description: [...codes].map((code) => `\`${code}\`: ${ERRORS[code].title}.`).join(' '),
+        content: {
+          'application/problem+json': {
+            schema: codes.has('heartbeats_rejected') ? rejectedProblemSchema : problemSchema
+          }
+        }
+      }
+    ])
+  )
+}
+
+function goodAnswers(route: Route): RouteConfig['responses'] {
+  return Object.fromEntries(
+    Object.entries(route.answers).map(([status, { description, schema, contentType = 'application/json' }]) => [
+      status,
+      { description, ...(schema === undefined ? {} : { content: { [contentType]: { schema } } }) }
+    ])
+  )
+}
+
+function describeRoute(name: string, route: Route, method: Method): RouteConfig {
+  const scope = route.auth.includes(':') ? ` A key needs the scope \`${route.auth}\`.` : ''
+  const description = `${route.description ?? ''}${scope}`.trim()
+  return {
+    method,
+    path: route.path,
+    operationId: route.method === 'ANY' && method !== 'get' ? `${name}${method === 'head' ? 'Head' : 'Post'}` : name,
+    summary: route.summary,
+    tags: [route.tag],
+    ...(description === '' ? {} : { description }),
+    ...(route.auth === 'none' ? { security: [] } : {}),
+    request: {
+      ...(route.params === undefined ? {} : { params: route.params }),
+      ...(route.query === undefined ? {} : { query: route.query }),
+      ...(route.body === undefined
+        ? {}
+        : { body: { required: true, content: { 'application/json': { schema: route.body } } } })
+    },
+    responses: { ...goodAnswers(route), ...problemAnswers(route) }
+  }
+}
+
+/** OpenAPI 3.1 of the whole contract; `apiUrl` is where this installation is reached. */
+export function buildOpenApi(apiUrl: string): Record<string, unknown> {
+  const registry = new OpenAPIRegistry()
+  registry.registerComponent('securitySchemes', 'bearer', {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'A JWT of POST /v1/auth/login, or an API key of an agent or a service.'
+  })
+  for (const [name, route] of Object.entries(ROUTES)) {
+    for (const method of methodsOf(route)) registry.registerPath(describeRoute(name, route, method))
+  }
+  const document = new OpenApiGeneratorV31(registry.definitions).generateDocument({
+    openapi: '3.1.0',
+    info: {
+      title: 'Pulsegate API',
+      version: VERSION,
+      description:
+        'Self-hosted uptime monitoring. Every route below /v1 answers below /api/v1 as well. Errors are ' +
+        'application/problem+json (RFC 9457) with a stable `code`, except at push URLs. Times are ISO 8601 in UTC.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' }
+    },
+    servers: [{ url: apiUrl }],
+    security: [{ bearer: [] }],
+    tags: [...new Set(Object.values(ROUTES).map((route) => route.tag))].map((name) => ({ name }))
+  })
+  // A plain JSON document from here on.
+  return document as unknown as Record<string, unknown>
+}

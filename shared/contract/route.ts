@@ -1,0 +1,49 @@
+import type { z } from 'zod'
+import type { ErrorCode } from '../protocol/errors.ts'
+
+/** What a key may be allowed to do. */
+export const SCOPES = ['heartbeats:write', 'heartbeats:read', 'monitors:read'] as const
+export type Scope = (typeof SCOPES)[number]
+
+/**
+ * Who may call: anybody, a signed-in person, one with the role admin or owner, or (a scope) any signed-in person as well
+ * as a key with that scope.
+ */
+export type Auth = 'none' | 'user' | 'admin' | Scope
+
+export interface Answer {
+  readonly description: string
+  /** Absent: no body. */
+  readonly schema?: z.ZodType
+  /** `application/json` when absent. */
+  readonly contentType?: string
+}
+
+/** One address of the HTTP API. The application is mounted from these and the documents are generated from them. */
+export interface Route {
+  /** `ANY`: every method, HEAD and OPTIONS included. */
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE' | 'ANY'
+  /** `{name}` stands for one segment. Paths below /v1 answer below /api/v1 as well. */
+  readonly path: `/${string}`
+  readonly auth: Auth
+  readonly tag: 'Sign-in' | 'Monitors' | 'Agents' | 'Heartbeats' | 'Push URLs' | 'Installation'
+  readonly summary: string
+  readonly description?: string
+  /** A segment that does not fit is answered as 404. */
+  readonly params?: z.ZodObject
+  readonly query?: z.ZodObject
+  readonly body?: z.ZodType
+  /** The body's schema is only documented: the handler checks items one by one. */
+  readonly itemwise?: true
+  /** Bytes; 64 KiB when absent. */
+  readonly bodyLimit?: number
+  readonly answers: Readonly<Record<number, Answer>>
+  /** Problems particular to this route; those that follow from auth, params and body are added. */
+  readonly problems?: readonly ErrorCode[]
+}
+
+/** Largest body of a request, in bytes, unless the route says otherwise. */
+export const BODY_LIMIT = 65_536
+
+/** For changes that have nothing to show. */
+export const DONE_ANSWER = { 204: { description: 'Done.' } } as const

@@ -1,0 +1,18 @@
+import { agentRoutes } from './agents.ts'
+import { accountRoutes } from './auth.ts'
+import { heartbeatRoutes } from './heartbeats.ts'
+import { monitorRoutes } from './monitors.ts'
+import { pushRoutes } from './push.ts'
+import { installationRoutes } from './system.ts'
+
+/** Every address of the HTTP API. */
+export const ROUTES = {
+  ...accountRoutes,
+  ...agentRoutes,
+  ...monitorRoutes,
+  ...heartbeatRoutes,
+  ...pushRoutes,
+  ...installationRoutes
+} as const
+export type Routes = typeof ROUTES
+export type RouteName = keyof Routes
