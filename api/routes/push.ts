@@ -156,7 +156,7 @@ export function createPushHandlers(parts: Parts): Pick<Handlers, 'push' | 'pushS
     push: (call) => ownDialect(call, call.params.token, () => statusOfQuery(call.query.status)),
     pushSignal: (call) => ownDialect(call, call.params.token, () => statusOfSignal(call.params.signal)),
 
-    // Byte for byte Uptime Kuma's (docs/push-urls.md): its order of checks, its words, 404 for every fault. What it answers
+    // Byte for byte Uptime Kuma's: its order of checks, its words, 404 for every fault. What it answers
     // when it cannot store is 404 as well; a client that retries must be able to tell, so that one is 503 here.
     pushKuma: async ({ params, query, log }) => {
       try {
