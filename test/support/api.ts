@@ -1,12 +1,16 @@
+import { readFileSync } from 'node:fs'
+import { request as requestPlain } from 'node:http'
+import { request as requestSecure } from 'node:https'
 import { v7 as uuidv7 } from 'uuid'
-import { startApi } from '../../api/server.ts'
+import { type ApiOptions as ServerOptions, startApi } from '../../api/server.ts'
+import { loadOrCreateCertificate } from '../../shared/certificates.ts'
 import { connectDb } from '../../shared/db.ts'
 import { createCallers } from '../../shared/identity/callers.ts'
 import { createDoor } from '../../shared/ingest/accept.ts'
 import { announce } from '../../shared/instances.ts'
 import { createMetrics } from '../../shared/metrics.ts'
-import { createLocalLimit } from '../../shared/rate-limit.ts'
-import type { TlsFiles } from '../../shared/tls.ts'
+import { createSharedLimit } from '../../shared/rate-limit.ts'
+import { dataDirFor } from './data-dir.ts'
 import type { TearsDown } from './database.ts'
 import type { Stores } from './ingest.ts'
 
@@ -28,8 +32,9 @@ export interface CallOptions {
 }
 
 export interface TestApi {
-  /** Of the API without TLS; with it use `port`. */
   url: string
+  /** The CA of an API that was started with `tls`, in PEM. */
+  ca: Buffer | undefined
   port: number
   /** Port of the plain HTTP that only redirects. */
   httpPort: number
@@ -41,33 +46,54 @@ export interface TestApi {
 }
 
 interface ApiOptions {
-  /** Null: as behind a proxy that ends TLS. */
-  tls?: TlsFiles | null
+  /** TLS by a generated certificate; else plain, as behind a proxy that ends TLS. */
+  tls?: boolean
+  addresses?: ServerOptions['addresses']
   /** Failed sign-ins allowed, per account and per address. */
   signInPoints?: { account: number; address: number }
   clock?: () => number
 }
 
-async function send(url: string, method: string, { as, json, body, headers }: CallOptions): Promise<Answer> {
+interface Target {
+  port: number
+  ca: Buffer | undefined
+}
+
+function send({ port, ca }: Target, method: string, path: string, options: CallOptions): Promise<Answer> {
+  const { as, json, body, headers } = options
   const payload = json === undefined ? body : JSON.stringify(json)
-  const response = await fetch(url, {
-    method,
-    redirect: 'manual',
-    headers: {
-      ...(as === undefined ? {} : { authorization: `Bearer ${as}` }),
-      ...(json === undefined ? {} : { 'content-type': 'application/json' }),
-      ...headers
-    },
-    ...(payload === undefined ? {} : { body: payload })
+  const sent = {
+    ...(payload === undefined ? {} : { 'content-length': Buffer.byteLength(payload) }),
+    ...(as === undefined ? {} : { authorization: `Bearer ${as}` }),
+    ...(json === undefined ? {} : { 'content-type': 'application/json' }),
+    ...headers
+  }
+  const target = { host: 'localhost', port, method, path, headers: sent, agent: false as const }
+  return new Promise((resolve, reject) => {
+    const request = ca === undefined ? requestPlain(target) : requestSecure({ ...target, ca })
+    request.on('error', reject)
+    request.on('response', (response) => {
+      let text = ''
+      response.setEncoding('utf8').on('data', (part: string) => {
+        text += part
+      })
+      response.on('error', reject)
+      response.on('end', () => {
+        const given = Object.entries(response.headersDistinct)
+        const received = new Headers(
+          given.flatMap(([name, values]) => (values ?? []).map((value) => [name, value] as [string, string]))
+        )
+        const isJson = /[/+]json\b/.test(received.get('content-type') ?? '') && text !== ''
+        resolve({ status: response.statusCode ?? 0, headers: received, body: isJson ? JSON.parse(text) : text })
+      })
+    })
+    request.end(payload)
   })
-  const text = await response.text()
-  const isJson = /[/+]json\b/.test(response.headers.get('content-type') ?? '')
-  return { status: response.status, headers: response.headers, body: isJson && text !== '' ? JSON.parse(text) : text }
 }
 
 /** The API in this process, on free ports; ended with the test. */
 export async function apiFor(t: TearsDown, stores: Stores, options: ApiOptions = {}): Promise<TestApi> {
-  const { tls = null, signInPoints = { account: 5, address: 30 }, clock = Date.now } = options
+  const { tls = false, signInPoints = { account: 5, address: 30 }, clock = Date.now, addresses } = options
   const { queue, log, prefix, redis, secrets, changes } = stores
   const metrics = createMetrics()
   const db = connectDb({ url: stores.databaseUrl, role: 'pulsegate_api', log, max: 5 })
@@ -75,7 +101,9 @@ export async function apiFor(t: TearsDown, stores: Stores, options: ApiOptions =
   const door = createDoor({ queue, way: 'http', metrics, log, clock })
   const { oldestUnqueued } = door
   const instance = announce({ client: redis.client, prefix, kind: 'api', id: uuidv7(), oldestUnqueued, clock })
-  const limit = (name: string, points: number) => createLocalLimit({ name, points, seconds: 900 })
+  const limit = (name: string, points: number) =>
+    createSharedLimit(redis.client, prefix, { name, points, seconds: 900 })
+  const certificate = tls ? await loadOrCreateCertificate(await dataDirFor(t), []) : null
   const api = await startApi({
     parts: {
       db,
@@ -96,7 +124,8 @@ export async function apiFor(t: TearsDown, stores: Stores, options: ApiOptions =
     },
     apiPort: 0,
     httpPort: 0,
-    tls
+    tls: certificate,
+    ...(addresses === undefined ? {} : { addresses })
   })
   const stopAll = async () => {
     await api.stop()
@@ -111,13 +140,15 @@ export async function apiFor(t: TearsDown, stores: Stores, options: ApiOptions =
     return stopping
   }
   t.teardown(stop)
-  const url = `${tls === null ? 'http' : 'https'}://localhost:${api.httpsPort}`
+  const port = api.httpsPort
+  const ca = certificate === null ? undefined : readFileSync(certificate.caFile)
   return {
-    url,
-    port: api.httpsPort,
+    url: `${tls ? 'https' : 'http'}://localhost:${port}`,
+    ca,
+    port,
     httpPort: api.httpPort,
     apiUrl: api.addresses.apiUrl,
-    call: (method, path, call = {}) => send(`${url}${path}`, method, call),
+    call: (method, path, call = {}) => send({ port, ca }, method, path, call),
     stop
   }
 }
