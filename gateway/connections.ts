@@ -1,4 +1,4 @@
-import type { Caller } from '../shared/identity/callers.ts'
+import type { Caller } from '../shared/identity/caller.ts'
 import { CLOSE } from '../shared/protocol/close-codes.ts'
 import type { ErrorCode } from '../shared/protocol/errors.ts'
 import { PROTOCOL } from '../shared/protocol/frames.ts'

@@ -1,5 +1,5 @@
 import type { AppError } from '../shared/errors.ts'
-import type { Caller } from '../shared/identity/callers.ts'
+import type { Caller } from '../shared/identity/caller.ts'
 import type { Door } from '../shared/ingest/accept.ts'
 import type { Receipt } from '../shared/ingest/batch.ts'
 import { CLOSE, type CloseCode } from '../shared/protocol/close-codes.ts'

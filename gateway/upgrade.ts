@@ -1,5 +1,6 @@
 import { AppError, PROBLEM_TYPE, SECURITY_HEADERS, toProblem } from '../shared/errors.ts'
-import type { Caller, Callers } from '../shared/identity/callers.ts'
+import type { Caller } from '../shared/identity/caller.ts'
+import type { Callers } from '../shared/identity/callers.ts'
 import type { Log } from '../shared/log.ts'
 import type { ErrorCode } from '../shared/protocol/errors.ts'
 import { SUBPROTOCOL } from '../shared/protocol/frames.ts'

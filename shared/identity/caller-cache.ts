@@ -1,5 +1,5 @@
 import type { Change, Changes } from '../changes.ts'
-import type { Caller } from './callers.ts'
+import type { Caller } from './caller.ts'
 
 /** Longest time a cached caller is trusted without having heard of a change, in milliseconds. */
 const TRUST_MS = 30_000

@@ -3,22 +3,8 @@ import type { Database } from '../db.ts'
 import type { Secrets } from '../secrets.ts'
 import { type ApiKeyRow, findApiKey, findPushUrl, listMonitorKeys, type PushUrlRow } from '../store/callers.ts'
 import { looksLikeApiKey } from './api-key.ts'
+import type { Caller } from './caller.ts'
 import { CallerCache } from './caller-cache.ts'
-
-/** Who reports: everything that the ingest door asks of a caller, whatever the way in. */
-export interface Caller {
-  readonly kind: 'agent' | 'service' | 'user' | 'push'
-  /** Part of a heartbeat's identity: id of the agent, service, user or push URL, never of a key. */
-  readonly sourceId: string
-  readonly organizationId: string
-  readonly plan: string
-  readonly suspended: boolean
-  readonly scopes: ReadonlySet<string>
-  /** The key that was shown, for agents and services. */
-  readonly keyId: string | null
-  /** Public monitor id → internal key: the monitors that this caller may report. */
-  readonly monitors: ReadonlyMap<string, number>
-}
 
 export interface Callers {
   /** What may be kept of a key to look it up again: its digest in base64. Null: not one of our keys. */

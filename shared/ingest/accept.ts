@@ -1,5 +1,5 @@
 import { AppError } from '../errors.ts'
-import type { Caller } from '../identity/callers.ts'
+import type { Caller } from '../identity/caller.ts'
 import type { Log } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
 import { rawRetentionMs } from '../plans.ts'
