@@ -30,7 +30,10 @@ export async function migrate(databaseUrl: string, log: Log): Promise<string[]> 
     }
   })
   const names = applied.map((migration) => migration.name)
-  log.info({ applied: names }, names.length === 0 ? 'the database schema is up to date' : 'the database schema was migrated')
+  log.info(
+    { applied: names },
+    names.length === 0 ? 'the database schema is up to date' : 'the database schema was migrated'
+  )
   return names
 }
 

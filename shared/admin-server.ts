@@ -2,8 +2,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { SECURITY_HEADERS } from './errors.ts'
 import type { Log } from './log.ts'
-import { answerRawErrors, withSecurityHeaders } from './raw-answers.ts'
 import type { Metrics } from './metrics.ts'
+import { answerRawErrors, withSecurityHeaders } from './raw-answers.ts'
 
 /** A named thing that must answer before the process is ready. */
 export type ReadyCheck = readonly [name: string, check: () => Promise<unknown>]
@@ -49,7 +49,10 @@ async function answer(req: IncomingMessage, res: ServerResponse, { metrics, read
   if (path === '/healthz') return send(res, 200, { status: 'ok' })
   if (path === '/readyz') {
     const missing = draining ? ['draining'] : await failing(ready)
-    return send(res, missing.length === 0 ? 200 : 503, { status: missing.length === 0 ? 'ready' : 'not_ready', missing })
+    return send(res, missing.length === 0 ? 200 : 503, {
+      status: missing.length === 0 ? 'ready' : 'not_ready',
+      missing
+    })
   }
   if (path !== '/metrics') return send(res, 404, { code: 'not_found' })
   res.writeHead(200, { 'Content-Type': metrics.contentType })
@@ -84,7 +87,8 @@ export async function startAdminServer(options: Options): Promise<AdminServer> {
   })
   answerRawErrors(server)
   const port = await listen(server, options.port)
-  if (port !== options.port && options.port !== 0) options.log.info({ port }, 'the admin port was taken; using the next one')
+  if (port !== options.port && options.port !== 0)
+    options.log.info({ port }, 'the admin port was taken; using the next one')
   return {
     port,
     draining: () => {

@@ -50,10 +50,11 @@ export function sqlState(error: unknown): string | undefined {
 /**
  * Is the database away or busy, rather than the statement wrong? Classes 08 (connection), 53 (resources), 57 (operator),
  * 58 (system), lock_not_available, read_only (a replica after fail-over), and socket errors, which carry no SQLSTATE.
+ * A TypeError or RangeError is a fault of our own code, which no waiting heals.
  */
 export function isTransient(error: unknown): boolean {
   const state = sqlState(error)
-  if (state === undefined) return true
+  if (state === undefined) return !(error instanceof TypeError || error instanceof RangeError)
   return /^(08|53|57|58)/.test(state) || RETRYABLE.has(state) || state === '55P03' || state === '25006'
 }
 
@@ -73,8 +74,21 @@ function copyIn(client: PoolClient, statement: string, data: Buffer): Promise<vo
   })
 }
 
+/**
+ * Why no connection comes about (away, starting, closed for maintenance, a password being changed) says nothing of the
+ * work: it is always sqlclient_unable_to_establish_sqlconnection.
+ */
+async function connect(pool: Pool): Promise<PoolClient> {
+  try {
+    return await pool.connect()
+  } catch (cause) {
+    const error = new Error(`no connection to the database: ${(cause as Error).message}`, { cause })
+    throw Object.assign(error, { code: '08001' })
+  }
+}
+
 async function once<T>(pool: Pool, organizationId: string | null, work: (tx: Transaction) => Promise<T>): Promise<T> {
-  const client = await pool.connect()
+  const client = await connect(pool)
   let broken: Error | undefined
   try {
     await client.query('begin')
@@ -126,7 +140,9 @@ export function connectDb({ url, role, log, max = 10, statementTimeoutMs = 15_00
     connectionTimeoutMillis: 5000,
     idleTimeoutMillis: 30_000,
     keepAlive: true,
-    ...(statementTimeoutMs > 0 ? { statement_timeout: statementTimeoutMs, query_timeout: statementTimeoutMs + 2000 } : {})
+    ...(statementTimeoutMs > 0
+      ? { statement_timeout: statementTimeoutMs, query_timeout: statementTimeoutMs + 2000 }
+      : {})
   })
   // An idle connection that Postgres closes (restart) is replaced at the next use; unhandled it would end the process.
   pool.on('error', (error) => log.warn({ err: error }, 'an idle database connection was lost'))

@@ -1,5 +1,5 @@
-import { pino } from 'pino'
 import type { Logger } from 'pino'
+import { pino } from 'pino'
 
 export type Log = Logger
 
@@ -26,7 +26,18 @@ export function createLog(process: string, level = 'info'): Log {
     base: { process },
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label) => ({ level: label }) },
-    redact: ['password', 'apiKey', 'token', 'jwt', 'authorization', 'cookie', '*.password', '*.apiKey', '*.token', '*.authorization'],
+    redact: [
+      'password',
+      'apiKey',
+      'token',
+      'jwt',
+      'authorization',
+      'cookie',
+      '*.password',
+      '*.apiKey',
+      '*.token',
+      '*.authorization'
+    ],
     hooks: { streamWrite: redact }
   })
 }

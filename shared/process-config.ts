@@ -2,11 +2,19 @@ import { z } from 'zod'
 
 /** Variables that the gateway, the API and the worker have in common; each process's `config.ts` adds its own. */
 export const processSchema = z.object({
-  DATABASE_URL: z.string({ error: 'must be set to a postgres:// address' }).regex(/^postgres(ql)?:\/\//, 'must begin with postgres://'),
+  DATABASE_URL: z
+    .string({ error: 'must be set to a postgres:// address' })
+    .regex(/^postgres(ql)?:\/\//, 'must begin with postgres://'),
   REDIS_URL: z
     .string({ error: 'must be set to a redis:// address' })
-    .regex(/^redis(s|\+cluster|\+sentinel)?:\/\//, 'must begin with redis://, rediss://, redis+cluster:// or redis+sentinel://'),
-  REDIS_PREFIX: z.string().regex(/^[\w-]{1,64}$/, 'may hold letters, digits, _ and -').default('pulsegate'),
+    .regex(
+      /^redis(s|\+cluster|\+sentinel)?:\/\//,
+      'must begin with redis://, rediss://, redis+cluster:// or redis+sentinel://'
+    ),
+  REDIS_PREFIX: z
+    .string()
+    .regex(/^[\w-]{1,64}$/, 'may hold letters, digits, _ and -')
+    .default('pulsegate'),
   REDIS_DURABILITY: z.enum(['require', 'accept'], 'must be require or accept').default('require'),
   SECRETS_KEY: z
     .string({ error: 'must be set to 32 random bytes in base64, the same in every process (npm start makes one)' })
@@ -17,7 +25,9 @@ export const processSchema = z.object({
     .regex(/^[1-9]\d?$/, 'must be a whole number from 1 to 99')
     .default('1')
     .transform(Number),
-  LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal'], 'must be a level from trace to fatal').default('info'),
+  LOG_LEVEL: z
+    .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal'], 'must be a level from trace to fatal')
+    .default('info'),
   PULSEGATE_PARENT_PIPE: z
     .enum(['0', '1'])
     .default('0')

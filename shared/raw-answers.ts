@@ -1,8 +1,8 @@
-import { type IncomingMessage, type Server, ServerResponse, type ServerOptions } from 'node:http'
+import { type IncomingMessage, type Server, type ServerOptions, ServerResponse } from 'node:http'
 import type { Server as TlsServer } from 'node:https'
 import type { Duplex } from 'node:stream'
-import type { ErrorCode } from './protocol/errors.ts'
 import { AppError, PROBLEM_TYPE, SECURITY_HEADERS, toProblem } from './errors.ts'
+import type { ErrorCode } from './protocol/errors.ts'
 
 /**
  * Node answers some requests itself, before any handler: broken ones (400), missing Host, Expect (417), header overflow
@@ -64,4 +64,3 @@ export function answerRawErrors(server: Server | TlsServer): void {
   // An upgrade that nobody here speaks is answered as the plain request that it also is (RFC 9110 §7.8), by cutting it.
   server.on('upgrade', (_req: IncomingMessage, socket: Duplex) => endWith(socket, 'bad_request'))
 }
-

@@ -35,6 +35,9 @@ export function createSecrets(secretsKey: string): Secrets {
       return Buffer.concat([Buffer.of(SECRETS_VERSION), iv, body, cipher.getAuthTag()])
     },
     open: (sealed, context) => {
+      if (sealed[0] !== SECRETS_VERSION || sealed.length < 1 + IV_BYTES + TAG_BYTES) {
+        throw new Error('not a sealed value of a known version')
+      }
       const iv = sealed.subarray(1, 1 + IV_BYTES)
       const decipher = createDecipheriv('aes-256-gcm', sealing, iv).setAAD(Buffer.from(context))
       decipher.setAuthTag(sealed.subarray(sealed.length - TAG_BYTES))

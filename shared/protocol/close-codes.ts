@@ -32,7 +32,8 @@ export const CLOSE = {
   overloaded: {
     code: 1013,
     reason: 'overloaded',
-    meaning: 'Heartbeats could not be made durable in 5 s, or the peer reads too slowly. Nothing unacknowledged was promised.',
+    meaning:
+      'Heartbeats could not be made durable in 5 s, or the peer reads too slowly. Nothing unacknowledged was promised.',
     action: 'retry'
   },
   badMessage: {

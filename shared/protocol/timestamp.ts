@@ -63,9 +63,7 @@ export function parseTimestamp(text: string): number {
   const minute = digits(text, 14, 2)
   const second = digits(text, 17, 2)
   if (!(hour <= 23 && minute <= 59 && second <= 59)) return Number.NaN
-  return (
-    readDay(text) * MS_PER_DAY + hour * 3_600_000 + minute * 60_000 + second * 1000 + readFraction(text, 19)
-  )
+  return readDay(text) * MS_PER_DAY + hour * 3_600_000 + minute * 60_000 + second * 1000 + readFraction(text, 19)
 }
 
 /** Epoch milliseconds as the wire writes them: `2026-11-21T10:00:00.000Z`. */
