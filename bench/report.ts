@@ -1,0 +1,235 @@
+import { arch, cpus, platform, totalmem } from 'node:os'
+import type { Drain } from './drain.ts'
+import { FLEET } from './fleet.ts'
+import type { IdleMemory } from './idle.ts'
+import type { LoadResult } from './load-plan.ts'
+import { type Measurement, median, PROCESSES } from './measure.ts'
+import type { Ground } from './setup.ts'
+
+export interface Pair<T> {
+  ours: T
+  bare: T
+}
+
+export interface Figures {
+  idle: IdleMemory
+  bareServer: LoadResult
+  rawCopy: Array<{ groupRows: number; rowsPerSecond: number }>
+  /** Closed loop: one heartbeat a frame, ten a frame. */
+  singles: Pair<Measurement[]>
+  tens: Pair<Measurement[]>
+  /** Open loop: 2,000 and 20,000 heartbeats a second. */
+  calm: Pair<Measurement[]>
+  busy: Pair<Measurement[]>
+  drains: Drain[]
+  /** As `singles`, the gateway ending TLS. */
+  tls: Measurement
+  versions: Ground['versions']
+}
+
+interface Goal {
+  what: string
+  wanted: string
+  measured: string
+  met: boolean
+}
+
+/** A generator that uses more than this share of a core may itself have been what limited the line. */
+const GENERATOR_LIMIT = 0.8
+const IDLE_BYTES = 4096
+const P99_MS = 15
+
+function middleOf(values: readonly number[]): number {
+  return median(values, (value) => value)
+}
+
+function middle(results: readonly Measurement[], read: (result: Measurement) => number): number {
+  return middleOf(results.map(read))
+}
+
+function ratio(pair: Pair<Measurement[]>, read: (result: Measurement) => number): number {
+  return middle(pair.ours, read) / middle(pair.bare, read)
+}
+
+const acked = (result: Measurement) => result.ackedPerSecond
+const persisted = (result: Measurement) => result.persistedPerSecond
+
+function whole(value: number): string {
+  return Math.round(value).toLocaleString('en-US')
+}
+
+function table(head: readonly string[], rows: ReadonlyArray<readonly string[]>): string {
+  const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`
+  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n')
+}
+
+function drainRate(figures: Figures): number {
+  return middleOf(figures.drains.map((drain) => drain.rowsPerSecond))
+}
+
+function rawRate(figures: Figures): number {
+  return figures.rawCopy[0]?.rowsPerSecond ?? Number.NaN
+}
+
+function atLeast(what: string, wanted: number, measured: number): Goal {
+  return { what, wanted: `≥ ${wanted}`, measured: measured.toFixed(2), met: measured >= wanted }
+}
+
+function goals(figures: Figures): Goal[] {
+  const p99 = middle(figures.busy.ours, (result) => result.p99)
+  const { connections, perConnection, resident } = figures.idle
+  return [
+    atLeast('acked per second, of the bare pipeline’s', 0.6, ratio(figures.singles, acked)),
+    atLeast('persisted per second, of the bare pipeline’s', 0.6, ratio(figures.singles, persisted)),
+    {
+      what: 'acknowledged at 20,000/s, p99',
+      wanted: `≤ ${P99_MS} ms`,
+      measured: `${p99.toFixed(1)} ms`,
+      met: p99 <= P99_MS
+    },
+    atLeast(
+      'rows per second of a worker emptying a full queue, of raw COPY’s',
+      0.5,
+      drainRate(figures) / rawRate(figures)
+    ),
+    {
+      what: `gateway memory per idle connection, ${whole(connections)} of them`,
+      wanted: '≤ 4 kB',
+      measured: `${(perConnection / 1024).toFixed(2)} kB (the whole process: ${Math.round(resident / 2 ** 20)} MiB)`,
+      met: perConnection <= IDLE_BYTES
+    }
+  ]
+}
+
+function otherRatios(figures: Figures): string[][] {
+  const filled = middleOf(figures.drains.map((drain) => drain.filling.ackedPerSecond))
+  return [
+    ['acked per second in frames of 10, of the bare pipeline’s', ratio(figures.tens, acked).toFixed(2)],
+    ['persisted per second in frames of 10, of the bare pipeline’s', ratio(figures.tens, persisted).toFixed(2)],
+    [
+      'durably acked per second with the worker stopped, of what bare uWebSockets.js answers',
+      (filled / figures.bareServer.ackedPerSecond).toFixed(2)
+    ],
+    [
+      'persisted per second, of raw COPY’s rows',
+      (middle(figures.singles.ours, persisted) / rawRate(figures)).toFixed(2)
+    ],
+    ['ack p99 at 20,000/s, of the bare pipeline’s', ratio(figures.busy, (result) => result.p99).toFixed(2)]
+  ]
+}
+
+function mark(cpuShare: number): string {
+  return `${Math.round(cpuShare * 100)} %${cpuShare > GENERATOR_LIMIT ? ' (!)' : ''}`
+}
+
+const LOADS = [
+  ['singles', 'one heartbeat a frame, as fast as it goes'],
+  ['tens', '10 heartbeats a frame, as fast as it goes'],
+  ['calm', '2,000/s'],
+  ['busy', '20,000/s']
+] as const
+
+/** Every measured load, each pipeline a line. */
+function lines(figures: Figures): Array<{ load: string; name: string; results: readonly Measurement[] }> {
+  const pairs = LOADS.flatMap(([load, text]) =>
+    (['ours', 'bare'] as const).map((name) => ({ load: text, name, results: figures[load][name] }))
+  )
+  return [...pairs, { load: LOADS[0][1], name: 'ours, with TLS', results: [figures.tls] }]
+}
+
+function loadRows(figures: Figures): string[][] {
+  return lines(figures).map(({ load, name, results }) => [
+    load,
+    name,
+    whole(middle(results, acked)),
+    whole(middle(results, persisted)),
+    middle(results, (result) => result.p50).toFixed(1),
+    middle(results, (result) => result.p99).toFixed(1),
+    mark(middle(results, (result) => result.cpuShare))
+  ])
+}
+
+function cpuRows(figures: Figures): string[][] {
+  return lines(figures).map(({ load, name, results }) => {
+    const each = PROCESSES.map((process) => middle(results, (result) => result.cpu[process]))
+    const sum = each.reduce((total, one) => total + one, 0)
+    return [load, name, ...each.map((one) => one.toFixed(2)), sum.toFixed(2)]
+  })
+}
+
+function machine({ versions }: Figures): string {
+  const [cpu] = cpus()
+  return (
+    `${cpus().length} cores (${cpu?.model.trim()}), ${Math.round(totalmem() / 2 ** 30)} GiB, ${platform()} ${arch()}, ` +
+    `Node ${process.version}, PostgreSQL ${versions.postgres}, Redis ${versions.redis} with \`appendfsync always\`; ` +
+    'everything, the load generator too, on this one machine.'
+  )
+}
+
+/** docs/benchmarks.md: ratios first, since they hold on other machines; absolute figures after them. */
+export function renderReport(figures: Figures): string {
+  const { bareServer, rawCopy, idle } = figures
+  return `# Benchmarks
+
+Made by \`npm run bench\`; do not edit. Compare figures of one run only: absolute rates move by a quarter between runs.
+
+Machine: ${machine(figures)}
+
+## What we want, and what was measured
+
+${table(
+  ['goal', 'wanted', 'measured', 'met'],
+  goals(figures).map((goal) => [goal.what, goal.wanted, goal.measured, goal.met ? 'yes' : '**no**'])
+)}
+
+## Other ratios
+
+${table(['ratio', 'measured'], otherRatios(figures))}
+
+## Rates and times to the acknowledgement
+
+${table(['load', 'pipeline', 'acked/s', 'persisted/s', 'p50 ms', 'p99 ms', 'generator, of a core'], loadRows(figures))}
+
+\`(!)\`: the load generator used more than 80 % of a core and may itself be the limit.
+
+## CPU microseconds per heartbeat
+
+${table(['load', 'pipeline', ...PROCESSES, 'sum'], cpuRows(figures))}
+
+## Ceilings
+
+${table(
+  ['ceiling', 'per second'],
+  [
+    [`bare uWebSockets.js, frames answered (generator ${mark(bareServer.cpuShare)})`, whole(bareServer.ackedPerSecond)],
+    ...rawCopy.map(({ groupRows, rowsPerSecond }) => [
+      `raw binary COPY into the same table, ${whole(groupRows)} rows at a time, one connection`,
+      whole(rowsPerSecond)
+    ]),
+    ['our worker emptying a full queue, rows', whole(drainRate(figures))],
+    [
+      'our gateway with the worker stopped, durably acked',
+      whole(middleOf(figures.drains.map((drain) => drain.filling.ackedPerSecond)))
+    ],
+    ['connections opened: upgrade, authentication, hello, welcome', whole(idle.openedPerSecond)]
+  ]
+)}
+
+## How the figures are taken
+
+- The load: 1,000 agents, each with a socket and ${FLEET.monitorsPerAgent} monitors of its own, among ${whole(FLEET.agents)} agents and ${whole(
+    FLEET.agents * FLEET.monitorsPerAgent
+  )} monitors of ${FLEET.organizations} organizations. "As fast as it goes" keeps 16 frames of each socket unacknowledged.
+- Sockets are plain (\`TLS_MODE=proxy\`). The generator is a process of its own on raw TCP sockets with ready-made frames.
+- *ours*: \`gateway/main.js\` and \`worker/main.js\` as they are, with authentication, validation and state. *bare*: the same
+  frames through uWebSockets.js → \`JSON.parse\` → one BullMQ job per 500 heartbeats or 5 ms → binary COPY, and nothing else.
+- acked: acknowledged while the load ran; the job is then in Redis and on disk. persisted: rows in the table, counted from
+  the first frame until the queue is empty. A run in which acknowledged heartbeats and rows differ by one fails the bench.
+- Time to the acknowledgement at a fixed rate counts from the moment a frame was due, so a stall hides nothing; the first
+  1.5 s are left out.
+- CPU: user and system time of the process, from its \`/proc/<pid>/stat\`; for Postgres of all its processes.
+- Memory: growth of the gateway's resident memory from 2,000 to ${whole(idle.connections)} welcomed connections, divided by their number;
+  a garbage collection is forced before both readings. The whole process is read without one.
+- Medians of 3 runs (frames of 10: 2, 2,000/s: 1), ours and bare in turn.
+`
+}
