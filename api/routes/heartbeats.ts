@@ -1,6 +1,6 @@
 import type { HistoryQuery } from '../../shared/contract/heartbeats.ts'
 import { AppError } from '../../shared/errors.ts'
-import type { Caller } from '../../shared/identity/callers.ts'
+import type { Caller } from '../../shared/identity/caller.ts'
 import { rawRetentionMs } from '../../shared/plans.ts'
 import { MAX_FUTURE_MS, MAX_ITEMS } from '../../shared/protocol/heartbeat.ts'
 import { formatTimestamp, parseTimestamp } from '../../shared/protocol/timestamp.ts'

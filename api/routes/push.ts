@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { MAX_PING_MS, PUSH_BODY_LIMIT, PUSH_MESSAGE_BYTES, type PushQuery } from '../../shared/contract/push.ts'
 import { AppError } from '../../shared/errors.ts'
-import type { Caller } from '../../shared/identity/callers.ts'
+import type { Caller } from '../../shared/identity/caller.ts'
 import type { Log } from '../../shared/log.ts'
 import { HEARTBEAT_STATUSES, type HeartbeatStatus, type RecordStatus } from '../../shared/protocol/heartbeat.ts'
 import { findState } from '../../shared/store/monitors.ts'
