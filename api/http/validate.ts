@@ -20,6 +20,7 @@ function codeOf(issue: Issue, input: unknown): string {
     case 'invalid_type':
     case 'invalid_union':
     case 'invalid_value':
+    case 'custom':
       return valueAt(input, issue.path) === undefined ? 'missing_field' : 'invalid_value'
     case 'too_small':
       return issue.origin === 'string' || issue.origin === 'array' ? 'too_short' : 'invalid_value'
@@ -39,7 +40,10 @@ function faultsOf(issue: Issue, input: unknown, point: (path: readonly PropertyK
     }))
   }
   const code = codeOf(issue, input)
-  const detail = code === 'missing_field' ? 'This field is required.' : `${issue.message}.`.replace(/\.\.$/, '.')
+  const detail =
+    code === 'missing_field' && issue.code !== 'custom'
+      ? 'This field is required.'
+      : `${issue.message}.`.replace(/\.\.$/, '.')
   return [{ pointer: point(issue.path), code, detail }]
 }
 
