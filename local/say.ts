@@ -29,14 +29,28 @@ interface PinoLine {
   err?: { message?: string }
 }
 
-function parseShown(line: string): PinoLine | undefined {
+interface Shown {
+  level: Level
+  text: string
+}
+
+function shownOfJson(line: string): Shown | undefined {
   if (!SHOWN.test(line)) return undefined
   try {
-    return JSON.parse(line) as PinoLine
+    const { level, msg = '', err } = JSON.parse(line) as PinoLine
+    const text = err?.message === undefined ? msg : `${msg}: ${err.message}`
+    return { level: level === 'warn' ? 'warn' : 'error', text }
   } catch {
     // A line that only looks like one of pino's, cut short by a crash: shown as it is.
-    return { level: 'error', msg: line }
+    return { level: 'error', text: line }
   }
+}
+
+/** What of a process's output the person at the terminal sees. */
+function shownOf(line: string): Shown | undefined {
+  if (line.startsWith('{')) return shownOfJson(line)
+  // What is not JSON comes from Node itself: a warning, or a stack whose further lines are for the file.
+  return /^[\s}]/.test(line) ? undefined : { level: 'warn', text: line }
 }
 
 /** `logsDir` gets one file a process, `terminal` the readable lines. */
@@ -63,12 +77,8 @@ export function createSay(logsDir: string, terminal: Writable & { isTTY?: boolea
       return {
         output: (line) => {
           file.write(line)
-          const said = parseShown(line)
-          // What is not JSON comes from Node itself: a warning or a stack on the way down.
-          if (said === undefined && line.startsWith('{')) return
-          if (said === undefined) return show(`${name}/main`, 'warn', line)
-          const cause = said.err?.message === undefined ? '' : `: ${said.err.message}`
-          show(`${name}/main`, said.level === 'warn' ? 'warn' : 'error', `${said.msg ?? ''}${cause}`)
+          const shown = shownOf(line)
+          if (shown !== undefined) show(`${name}/main`, shown.level, shown.text)
         },
         known: (level, text) => {
           file.write(text)
