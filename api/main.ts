@@ -29,10 +29,12 @@ await run('api', readConfig, async ({ config, log, stopWith }) => {
   const changes = stopWith(await subscribeChanges({ subscriber, prefix: redisPrefix, log }))
   const callers = stopWith(createCallers({ db, secrets, changes, clock }))
   const queue = stopWith(openQueue({ redis, prefix: redisPrefix, shards: config.QUEUE_SHARDS }))
-  const door = stopWith(createDoor({ queue, way: 'http', metrics, log, clock }))
-  const signInLimits = createSignInLimits(redis.client, redisPrefix, config.RATE_LIMIT_SCALE)
-  const { oldestUnqueued } = door
+  const door = createDoor({ queue, way: 'http', metrics, log, clock })
+  const oldestUnqueued = () => door.oldestUnqueued()
+  // Stopped after the door: its stamp holds the watermark back until the last heartbeat is queued.
   stopWith(announce({ client: redis.client, prefix: redisPrefix, kind: 'api', id: uuidv7(), oldestUnqueued, clock }))
+  stopWith(door)
+  const signInLimits = createSignInLimits(redis.client, redisPrefix, config.RATE_LIMIT_SCALE)
   const ready = [['postgres', db.ping] as const, ['redis', redis.ping] as const]
   const admin = stopWith(await startAdminServer({ port: config.API_ADMIN_PORT, log, metrics, ready }))
   const { API_URL: apiUrl, APP_URL: appUrl, SITE_URL: siteUrl, INGEST_URL: ingestUrl } = config

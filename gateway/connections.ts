@@ -67,19 +67,16 @@ export class Connections {
   }
 
   /**
-   * Once a second: pings the sockets whose turn it is and ends those that said nothing whole for too long. uWebSockets.js
-   * tells only whole messages and pongs, so a frame that drips in is ended by the same rule as silence.
+   * Once a second: ends the sockets that said no hello, or nothing whole for too long, and pings those whose turn it is.
+   * uWebSockets.js tells only whole messages and pongs, so a frame that drips in is ended by the same rule as silence.
    */
   tick(now: number): void {
     for (const session of this.#awaitingHello) {
       if (session.state !== 'opened') this.#awaitingHello.delete(session)
       else if (now - session.openedAt > PROTOCOL.helloTimeoutMs) session.close(CLOSE.silent)
     }
-    const slot = this.#slots[this.#turn] ?? new Set<Session>()
+    for (const session of this.all()) if (now - session.heardAt > PROTOCOL.silenceMs) session.close(CLOSE.silent)
+    for (const session of this.#slots[this.#turn] ?? []) session.ws?.ping()
     this.#turn = (this.#turn + 1) % this.#slots.length
-    for (const session of slot) {
-      if (now - session.heardAt > PROTOCOL.silenceMs) session.close(CLOSE.silent)
-      else session.ws?.ping()
-    }
   }
 }

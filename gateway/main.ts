@@ -26,17 +26,11 @@ await run('gateway', readConfig, async ({ config, log, stopWith }) => {
   const changes = stopWith(await subscribeChanges({ subscriber, prefix, log }))
   const callers = stopWith(createCallers({ db, secrets: createSecrets(config.SECRETS_KEY), changes, clock }))
   const queue = stopWith(openQueue({ redis, prefix, shards: config.QUEUE_SHARDS }))
-  const door = stopWith(createDoor({ queue, way: 'socket', metrics, log, clock }))
-  stopWith(
-    announce({
-      client: redis.client,
-      prefix,
-      kind: 'gateway',
-      id: uuidv7(),
-      oldestUnqueued: door.oldestUnqueued,
-      clock
-    })
-  )
+  const door = createDoor({ queue, way: 'socket', metrics, log, clock })
+  const oldestUnqueued = () => door.oldestUnqueued()
+  // Stopped after the door: its stamp holds the watermark back until the last heartbeat is queued.
+  stopWith(announce({ client: redis.client, prefix, kind: 'gateway', id: uuidv7(), oldestUnqueued, clock }))
+  stopWith(door)
   const admin = stopWith(
     await startAdminServer({
       port: config.GATEWAY_ADMIN_PORT,

@@ -31,9 +31,11 @@ export function announce({ client, prefix, kind, id, oldestUnqueued, clock }: An
   const ingestKey = `${prefix}:ingest:${id}`
   let failed = 0
   const beat = async () => {
+    const now = clock()
+    const oldest = oldestUnqueued?.()
     try {
-      await renew(readyKey, `${prefix}:ready:${kind}`, id, clock(), client)
-      if (oldestUnqueued) await renew(ingestKey, `${prefix}:ingest`, id, oldestUnqueued() ?? clock(), client)
+      await renew(readyKey, `${prefix}:ready:${kind}`, id, now, client)
+      if (oldest !== undefined) await renew(ingestKey, `${prefix}:ingest`, id, oldest ?? now, client)
       failed = 0
     } catch {
       // Redis is away: the keys run out by themselves, and readiness says so.
