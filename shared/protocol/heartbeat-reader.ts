@@ -31,12 +31,18 @@ function hasUnknownField(item: object): boolean {
   return false
 }
 
+function isTooLong(message: string): boolean {
+  // A code point is one or two code units, so only a text between the two bounds must be counted.
+  if (message.length <= MAX_MESSAGE_LENGTH) return false
+  return message.length > 2 * MAX_MESSAGE_LENGTH || [...message].length > MAX_MESSAGE_LENGTH
+}
+
 function readMessage(message: unknown, into: Reading): ItemFault | null {
   if (message === undefined) {
     into.message = undefined
     return null
   }
-  if (typeof message !== 'string' || message.length > MAX_MESSAGE_LENGTH || message.includes('\u0000')) {
+  if (typeof message !== 'string' || isTooLong(message) || message.includes('\u0000')) {
     return 'invalid_message'
   }
   into.message = message

@@ -9,7 +9,7 @@ export type HeartbeatStatus = (typeof HEARTBEAT_STATUSES)[number]
 export const RECORD_STATUSES = [...HEARTBEAT_STATUSES, 'start', 'log'] as const
 export type RecordStatus = (typeof RECORD_STATUSES)[number]
 
-/** Longest `message`, in UTF-16 code units. */
+/** Longest `message`, in Unicode code points, as JSON Schema and zod count. */
 export const MAX_MESSAGE_LENGTH = 2000
 /** Most heartbeats in one frame or one POST. */
 export const MAX_ITEMS = 500
