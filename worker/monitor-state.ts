@@ -39,21 +39,29 @@ export function liveWindow(intervalSeconds: number, graceSeconds: number): numbe
 }
 
 /**
+ * From this timestamp on sources are remembered. Counted from the newest heartbeat and not from the clock, so that it only
+ * ever moves forward and what is older is back-fill in every order of delivery.
+ */
+function horizon(status: MonitorStatus, windowMs: number): number {
+  return status.lastHeartbeatAt === null ? Number.NEGATIVE_INFINITY : status.lastHeartbeatAt - 2 * windowMs
+}
+
+/**
  * Live: newer than the newest live one of its source, and not too old at arrival. All others are back-fill: history only.
  * Resends and redeliveries are never newer, so they change nothing.
  */
 export function isLive(status: MonitorStatus, beat: Beat, windowMs: number): boolean {
-  if (beat.receivedAt - beat.timestamp > windowMs) return false
+  if (beat.receivedAt - beat.timestamp > windowMs || beat.timestamp < horizon(status, windowMs)) return false
   const newest = status.liveSources[beat.sourceId]
   return newest === undefined || beat.timestamp > newest
 }
 
-/** Entries older than the window decide nothing any more, so the map stays as small as the number of active sources. */
-function remember(status: MonitorStatus, beat: Beat, windowMs: number): void {
+/** Entries behind the horizon decide nothing any more, so the map stays as small as the number of active sources. */
+function forget(status: MonitorStatus, windowMs: number): void {
+  const oldest = horizon(status, windowMs)
   for (const sourceId in status.liveSources) {
-    if ((status.liveSources[sourceId] ?? 0) < beat.receivedAt - 2 * windowMs) delete status.liveSources[sourceId]
+    if ((status.liveSources[sourceId] ?? 0) < oldest) delete status.liveSources[sourceId]
   }
-  status.liveSources[beat.sourceId] = beat.timestamp
 }
 
 /**
@@ -62,9 +70,10 @@ function remember(status: MonitorStatus, beat: Beat, windowMs: number): void {
  */
 export function advance(status: MonitorStatus, beat: Beat, windowMs: number): Transition | null {
   if (!isLive(status, beat, windowMs)) return null
-  remember(status, beat, windowMs)
+  status.liveSources[beat.sourceId] = beat.timestamp
   if (status.lastHeartbeatAt !== null && beat.timestamp <= status.lastHeartbeatAt) return null
   status.lastHeartbeatAt = beat.timestamp
+  forget(status, windowMs)
   if (status.state === beat.status || status.state === 'paused') return null
   const transition = { from: status.state, to: beat.status, at: beat.timestamp, reason: 'reported' }
   status.state = beat.status
