@@ -9,6 +9,7 @@ import { run } from '../shared/lifecycle.ts'
 import { createMetrics } from '../shared/metrics.ts'
 import { openQueue } from '../shared/queue.ts'
 import { connectRedis, requireDurability } from '../shared/redis.ts'
+import { requireSchema } from '../shared/schema.ts'
 import { createSecrets } from '../shared/secrets.ts'
 import { tlsFiles } from '../shared/tls.ts'
 import { readConfig } from './config.ts'
@@ -23,6 +24,7 @@ await run('api', readConfig, async ({ config, log, stopWith }) => {
   const db = stopWith(connectDb({ url: config.DATABASE_URL, role: 'pulsegate_api', log }))
   const readUrl = config.DATABASE_READ_URL
   const readDb = readUrl === undefined ? db : stopWith(connectDb({ url: readUrl, role: 'pulsegate_api', log }))
+  await requireSchema(db)
   const redis = stopWith(await connectRedis({ url: config.REDIS_URL, log, whenAway: 'fail' }))
   await requireDurability(redis.client, config.REDIS_DURABILITY, log)
   const subscriber = stopWith(await connectRedis({ url: config.REDIS_URL, log, whenAway: 'wait' }))

@@ -10,6 +10,7 @@ import { createMetrics } from '../shared/metrics.ts'
 import { openQueue } from '../shared/queue.ts'
 import { createLocalLimit } from '../shared/rate-limit.ts'
 import { connectRedis, requireDurability } from '../shared/redis.ts'
+import { requireSchema } from '../shared/schema.ts'
 import { createSecrets } from '../shared/secrets.ts'
 import { tlsFiles } from '../shared/tls.ts'
 import { readConfig } from './config.ts'
@@ -20,6 +21,7 @@ await run('gateway', readConfig, async ({ config, log, stopWith }) => {
   const clock = Date.now
   const prefix = config.REDIS_PREFIX
   const db = stopWith(connectDb({ url: config.DATABASE_URL, role: 'pulsegate_system', log, max: 5 }))
+  await requireSchema(db)
   const redis = stopWith(await connectRedis({ url: config.REDIS_URL, log, whenAway: 'fail' }))
   await requireDurability(redis.client, config.REDIS_DURABILITY, log)
   const subscriber = stopWith(await connectRedis({ url: config.REDIS_URL, log, whenAway: 'wait' }))

@@ -1,13 +1,8 @@
 import { fileURLToPath } from 'node:url'
 import { runner } from 'node-pg-migrate'
 import { createLog, type Log } from '../shared/log.ts'
+import { migrationsFolder } from '../shared/schema.ts'
 import { readConfig } from './config.ts'
-
-/** The package's `migrations/`, seen from the source tree and from dist/ alike. */
-function migrationsFolder(): string {
-  const here = fileURLToPath(new URL('.', import.meta.url))
-  return fileURLToPath(new URL(here.includes('/dist/scripts/') ? '../../migrations' : '../migrations', import.meta.url))
-}
 
 /**
  * Brings the schema of the database up to date: forward only, all pending files in one transaction, one process at a time

@@ -6,6 +6,7 @@ import { run } from '../shared/lifecycle.ts'
 import { createMetrics } from '../shared/metrics.ts'
 import { openQueue } from '../shared/queue.ts'
 import { connectRedis, requireDurability } from '../shared/redis.ts'
+import { requireSchema } from '../shared/schema.ts'
 import { readConfig } from './config.ts'
 import { startWorker } from './worker.ts'
 
@@ -16,6 +17,7 @@ await run('worker', readConfig, async ({ config, log, stopWith }) => {
   const db = stopWith(
     connectDb({ url: config.DATABASE_URL, role: 'pulsegate_system', log, max: 3, statementTimeoutMs: 60_000 })
   )
+  await requireSchema(db)
   const redis = stopWith(await connectRedis({ url: config.REDIS_URL, log, whenAway: 'wait' }))
   await requireDurability(redis.client, config.REDIS_DURABILITY, log)
   const queue = stopWith(openQueue({ redis, prefix, shards: config.QUEUE_SHARDS }))
