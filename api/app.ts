@@ -85,8 +85,24 @@ function beginner({ parts, hstsSeconds }: AppOptions) {
     response.setHeader('Cache-Control', 'no-store')
     if (hstsSeconds !== null) response.setHeader('Strict-Transport-Security', `max-age=${hstsSeconds}`)
     follow(response, localsOf(response))
+    // RFC 9112 §3.2; Node takes the first of several.
+    if ((request.headersDistinct.host?.length ?? 0) > 1) throw new AppError('bad_request', { detail: 'Send one Host.' })
     next()
   }
+}
+
+/**
+ * A path that cannot be decoded is taken as it is written, and so names nothing: it ends in the 404 of whoever owns the
+ * address (a push URL's has a shape of its own) and not in Express's 400.
+ */
+function takeLiterally(request: Request, _response: Response, next: NextFunction): void {
+  const [path = '', ...query] = request.url.split('?')
+  try {
+    decodeURIComponent(path)
+  } catch {
+    request.url = [path.replaceAll('%', '%25'), ...query].join('?')
+  }
+  next()
 }
 
 /** Makes the whole HTTP API; it listens nowhere. Every answer is ours: Express's own pages lack the security headers. */
@@ -113,6 +129,7 @@ export function createApp(options: AppOptions): Express {
       else next()
     })
   }
+  app.use(takeLiterally)
   for (const [path, group] of groupByPath(createHandlers({ parts, addresses, tokens }))) {
     app.all(expressPaths(path), dispatcher(group, authenticate))
   }

@@ -4,7 +4,7 @@ import type { MonitorAnswer } from '../../shared/contract/monitors.ts'
 import type { TestApi } from './api.ts'
 import type { Stores } from './ingest.ts'
 
-export const PASSWORD = 'correct horse battery staple'
+export const PASSWORD = 'a garden of nine lamps'
 
 export interface Person {
   id: string
