@@ -35,14 +35,23 @@ export interface Stores {
 
 const clock = Date.now
 
+export interface StoresOptions {
+  shards?: number
+  /** A migrated database of the test's own server, for tests that kill it; absent: a clone on the run's. */
+  databaseUrl?: string
+  /** A Redis of the test's own, for tests that kill it; absent: the run's. */
+  redisUrl?: string
+}
+
 /** Everything stops when the test ends, in the order in which it is needed. */
-export async function openStores(t: TearsDown, { shards = 1 } = {}): Promise<Stores> {
-  const database = await cloneDatabase(t)
-  const { url: redisUrl, prefix } = redisFor(t)
+export async function openStores(t: TearsDown, options: StoresOptions = {}): Promise<Stores> {
+  const { shards = 1 } = options
+  const databaseUrl = options.databaseUrl ?? (await cloneDatabase(t)).url
+  const { url: redisUrl, prefix } = options.redisUrl ? { url: options.redisUrl, prefix: 'test' } : redisFor(t)
   const log = createLog('test', 'fatal')
   const secretsKey = randomBytes(32).toString('base64')
   const secrets = createSecrets(secretsKey)
-  const db = connectDb({ url: database.url, role: 'pulsegate_system', log })
+  const db = connectDb({ url: databaseUrl, role: 'pulsegate_system', log })
   const redis = await connectRedis({ url: redisUrl, log, whenAway: 'fail' })
   const subscriber = await connectRedis({ url: redisUrl, log, whenAway: 'wait' })
   const changes = await subscribeChanges({ subscriber, prefix, log })
@@ -55,7 +64,7 @@ export async function openStores(t: TearsDown, { shards = 1 } = {}): Promise<Sto
     await redis.stop()
     await db.stop()
   })
-  return { databaseUrl: database.url, redisUrl, prefix, secretsKey, secrets, db, redis, queue, changes, callers, log }
+  return { databaseUrl, redisUrl, prefix, secretsKey, secrets, db, redis, queue, changes, callers, log }
 }
 
 export interface TestGateway {
@@ -116,11 +125,11 @@ export async function gatewayFor(
 }
 
 /** A worker in this process. */
-export async function workerFor(t: TearsDown, stores: Stores): Promise<RunningWorker> {
+export async function workerFor(t: TearsDown, stores: Stores, metrics = createMetrics()): Promise<RunningWorker> {
   const { log, prefix, queue, redisUrl, databaseUrl } = stores
   const redis = await connectRedis({ url: redisUrl, log, whenAway: 'wait' })
   const db = connectDb({ url: databaseUrl, role: 'pulsegate_system', log, max: 3 })
-  const worker = await startWorker({ db, redis, prefix, queue, metrics: createMetrics(), log, clock })
+  const worker = await startWorker({ db, redis, prefix, queue, metrics, log, clock })
   const instance = announce({ client: redis.client, prefix, kind: 'worker', id: uuidv7(), clock })
   let stopping: Promise<void> | undefined
   const stop = () => {
