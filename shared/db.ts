@@ -40,6 +40,11 @@ interface Options {
 /** serialization_failure, deadlock_detected: nothing was written, the same work may succeed now. */
 const RETRYABLE = new Set(['40001', '40P01'])
 const TRIES = 5
+/**
+ * A process that was frozen or cut off in a transaction holds its locks, and with them every other writer of the same
+ * monitors, until the server ends it. No transaction of ours waits so long for anything but the database.
+ */
+const IDLE_IN_TRANSACTION_MS = 10_000
 
 /** SQLSTATE of a Postgres error, or undefined for anything else. */
 export function sqlState(error: unknown): string | undefined {
@@ -49,13 +54,14 @@ export function sqlState(error: unknown): string | undefined {
 
 /**
  * Is the database away or busy, rather than the statement wrong? Classes 08 (connection), 53 (resources), 57 (operator),
- * 58 (system), lock_not_available, read_only (a replica after fail-over), and socket errors, which carry no SQLSTATE.
+ * 58 (system), lock_not_available, read_only (a replica after fail-over), idle in transaction for too long (this process was
+ * frozen), and socket errors, which carry no SQLSTATE.
  * A TypeError or RangeError is a fault of our own code, which no waiting heals.
  */
 export function isTransient(error: unknown): boolean {
   const state = sqlState(error)
   if (state === undefined) return !(error instanceof TypeError || error instanceof RangeError)
-  return /^(08|53|57|58)/.test(state) || RETRYABLE.has(state) || state === '55P03' || state === '25006'
+  return /^(08|53|57|58)/.test(state) || RETRYABLE.has(state) || ['55P03', '25006', '25P03'].includes(state)
 }
 
 function queryable(client: Pick<PoolClient, 'query'>): Queryable {
@@ -140,12 +146,17 @@ export function connectDb({ url, role, log, max = 10, statementTimeoutMs = 15_00
     connectionTimeoutMillis: 5000,
     idleTimeoutMillis: 30_000,
     keepAlive: true,
+    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
     ...(statementTimeoutMs > 0
       ? { statement_timeout: statementTimeoutMs, query_timeout: statementTimeoutMs + 2000 }
       : {})
   })
-  // An idle connection that Postgres closes (restart) is replaced at the next use; unhandled it would end the process.
-  pool.on('error', (error) => log.warn({ err: error }, 'an idle database connection was lost'))
+  // A lost connection is replaced at its next use; unhandled it would end the process. The pool listens to the idle ones
+  // only, so one that is lost between two statements of a transaction has to be heard here.
+  pool.on('connect', (client) => {
+    client.on('error', (error) => log.warn({ err: error }, 'a database connection was lost'))
+  })
+  pool.on('error', () => undefined)
   return {
     ...queryable(pool),
     transaction: (work) => transaction(pool, null, work),
