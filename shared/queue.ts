@@ -39,10 +39,12 @@ const JOB_OPTIONS = {
 } as const
 
 export function openQueue({ redis, prefix, shards }: QueueOptions): IngestQueue {
-  const queues = Array.from(
-    { length: shards },
-    (_, shard) => new Queue(shardName(shard), { connection: redis.client, prefix, skipVersionCheck: true })
-  )
+  const queues = Array.from({ length: shards }, (_, shard) => {
+    const queue = new Queue(shardName(shard), { connection: redis.client, prefix, skipVersionCheck: true })
+    // BullMQ prints what nobody hears. The connection has said it already, and who adds a job is told by `add`.
+    queue.on('error', () => undefined)
+    return queue
+  })
   return {
     shards,
     add: async (shard, data) => {
@@ -123,6 +125,106 @@ export function workQueue({ redis, prefix, shards, concurrency, log, handle }: W
   return {
     stop: async () => {
       await Promise.all(workers.map((worker) => worker.close()))
+    }
+  }
+}
+
+/** A job in the dead letters, as an operator sees it. */
+export interface DeadJob {
+  /** `<shard>-<number of the job>`. */
+  id: string
+  reason: string
+  /** Epoch ms. */
+  failedAt: number
+  tries: number
+  data: unknown
+}
+
+/** The jobs that could not be written. Nothing here deletes one. */
+export interface DeadLetters {
+  count(): Promise<number>
+  /** The newest of each shard, at most `limit` of each, newest first. */
+  list(limit: number): Promise<DeadJob[]>
+  find(id: string): Promise<DeadJob | null>
+  /** Puts the job back into the queue with all its tries; false when it is no dead letter. */
+  retry(id: string): Promise<boolean>
+  /** The same for all that are there now; resolves to their number. */
+  retryAll(): Promise<number>
+  stop(): Promise<void>
+}
+
+type FoundJob = Awaited<ReturnType<Queue['getJobs']>>[number]
+
+/** So many are read at once: a job may hold 1,000 heartbeats. */
+const DEAD_PAGE = 50
+
+function toDeadJob(shard: number, job: FoundJob): DeadJob {
+  return {
+    id: `${shard}-${job.id}`,
+    reason: job.failedReason ?? 'unknown',
+    failedAt: job.finishedOn ?? job.timestamp,
+    tries: job.attemptsMade,
+    data: job.data
+  }
+}
+
+/** The ids of a shard's dead letters that are there now: one that fails again meanwhile must not be met twice. */
+async function deadIds(queue: Queue): Promise<string[]> {
+  const ids: string[] = []
+  for (let start = 0; ; start += DEAD_PAGE) {
+    const page = await queue.getJobs('failed', start, start + DEAD_PAGE - 1, true)
+    for (const job of page) if (job.id !== undefined) ids.push(job.id)
+    if (page.length < DEAD_PAGE) return ids
+  }
+}
+
+async function retryDead(queue: Queue | undefined, jobId: string): Promise<boolean> {
+  const job = await queue?.getJob(jobId)
+  if (job === undefined || !(await job.isFailed())) return false
+  await job.retry('failed', { resetAttemptsMade: true, resetAttemptsStarted: true })
+  return true
+}
+
+/** Opens the dead letters of every shard, for operators. */
+export function openDeadLetters({ redis, prefix, shards }: QueueOptions): DeadLetters {
+  const queues = Array.from(
+    { length: shards },
+    (_, shard) => new Queue(shardName(shard), { connection: redis.client, prefix, skipVersionCheck: true })
+  )
+  const locate = (id: string) => {
+    const [, shard, jobId = ''] = /^(\d{1,2})-(\d+)$/.exec(id) ?? []
+    return { shard: Number(shard), queue: shard === undefined ? undefined : queues[Number(shard)], jobId }
+  }
+  return {
+    count: async () => {
+      const counts = await Promise.all(queues.map((queue) => queue.getFailedCount()))
+      return counts.reduce((sum, count) => sum + count, 0)
+    },
+    list: async (limit) => {
+      const lists = queues.map(async (queue, shard) => {
+        const jobs = await queue.getJobs('failed', 0, limit - 1)
+        return jobs.map((job) => toDeadJob(shard, job))
+      })
+      return (await Promise.all(lists)).flat().sort((a, b) => b.failedAt - a.failedAt)
+    },
+    find: async (id) => {
+      const { shard, queue, jobId } = locate(id)
+      const job = await queue?.getJob(jobId)
+      return job !== undefined && (await job.isFailed()) ? toDeadJob(shard, job) : null
+    },
+    retry: (id) => {
+      const { queue, jobId } = locate(id)
+      return retryDead(queue, jobId)
+    },
+    retryAll: async () => {
+      let retried = 0
+      for (const queue of queues) {
+        for (const jobId of await deadIds(queue)) if (await retryDead(queue, jobId)) retried++
+      }
+      return retried
+    },
+    stop: async () => {
+      await Promise.all(queues.map((queue) => queue.close()))
     }
   }
 }

@@ -27,7 +27,8 @@ interface Waiting {
 
 interface Attempt {
   path: WritePath
-  madeDays: boolean
+  /** `missing`: a row found no partition. */
+  days: 'unknown' | 'missing' | 'made'
   waitMs: number
 }
 
@@ -127,24 +128,28 @@ export class GroupWriter {
 
   /** Writes the group, whatever it takes short of what can never work. */
   async #record(group: Group): Promise<void> {
-    const attempt: Attempt = { path: this.#mergeLeft > 0 ? 'merge' : 'copy', madeDays: false, waitMs: FIRST_WAIT_MS }
+    const attempt: Attempt = { path: this.#mergeLeft > 0 ? 'merge' : 'copy', days: 'unknown', waitMs: FIRST_WAIT_MS }
     for (;;) {
       try {
+        if (attempt.days === 'missing') {
+          await makeDays(this.#deps.db, daysOf(group), this.#deps.clock())
+          attempt.days = 'made'
+        }
         return await this.#once(group, attempt.path)
       } catch (error) {
-        await this.#recover(error, group, attempt)
+        await this.#recover(error, attempt)
       }
     }
   }
 
   /** Makes another attempt worth while. @throws the error itself when none is. */
-  async #recover(error: unknown, group: Group, attempt: Attempt): Promise<void> {
+  async #recover(error: unknown, attempt: Attempt): Promise<void> {
+    if (error instanceof DeadLetter) throw error
     const state = sqlState(error)
     if (state === UNIQUE_VIOLATION && attempt.path === 'copy') {
       attempt.path = 'merge'
-    } else if (state === NO_PARTITION && !attempt.madeDays) {
-      await makeDays(this.#deps.db, daysOf(group), this.#deps.clock())
-      attempt.madeDays = true
+    } else if (state === NO_PARTITION && attempt.days === 'unknown') {
+      attempt.days = 'missing'
     } else if (isTransient(error)) {
       await this.#pause(attempt.waitMs, error)
       attempt.waitMs = Math.min(attempt.waitMs * 2, LONGEST_WAIT_MS)

@@ -26,16 +26,25 @@ export function daysOf(group: Group): Set<number> {
   return days
 }
 
+const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/
+
+function rowFault(job: IngestJob, i: number): string | null {
+  const whole = Number.isSafeInteger(job.m[i]) && Number.isSafeInteger(job.t[i]) && Number.isSafeInteger(job.r[i])
+  if (!whole) return 'monitor, timestamp or receive time is no whole number'
+  if (RECORD_STATUSES[job.s[i] ?? -1] === undefined) return 'unknown status'
+  if (job.sources[job.x[i] ?? -1] === undefined) return 'unknown source'
+  const latency = job.l[i]
+  return latency !== null && !Number.isFinite(latency) ? 'latency is no number' : null
+}
+
 /** Why a job's data can never be written, or null. */
 export function faultOf(data: unknown): string | null {
   if (!isIngestJob(data)) return 'not a job of a known version'
+  if (!data.sources.every((source) => Array.isArray(source) && UUID.test(source[0]))) return 'a source is no id'
+  if (!data.texts.every((text) => Array.isArray(text) && typeof text[1] === 'string')) return 'a message is no text'
   for (let i = 0; i < data.m.length; i++) {
-    const whole = Number.isSafeInteger(data.m[i]) && Number.isSafeInteger(data.t[i]) && Number.isSafeInteger(data.r[i])
-    if (!whole) return `row ${i}: monitor, timestamp or receive time is no whole number`
-    if (RECORD_STATUSES[data.s[i] ?? -1] === undefined) return `row ${i}: unknown status`
-    if (data.sources[data.x[i] ?? -1] === undefined) return `row ${i}: unknown source`
-    const latency = data.l[i]
-    if (latency !== null && !Number.isFinite(latency)) return `row ${i}: latency is no number`
+    const fault = rowFault(data, i)
+    if (fault !== null) return `row ${i}: ${fault}`
   }
   return null
 }

@@ -1,6 +1,7 @@
 import type { Database } from '../shared/db.ts'
 import type { Log } from '../shared/log.ts'
 import { rawRetentionMs } from '../shared/plans.ts'
+import { DeadLetter } from '../shared/queue.ts'
 import { createHeartbeatDays, listPlansInUse } from '../shared/store/heartbeat-days.ts'
 
 const MS_PER_DAY = 86_400_000
@@ -10,12 +11,13 @@ const OLDEST_DAYS = 400
 /** Days are made long before they are needed, so that a worker that misses a few rounds does no harm. */
 const ROUND_MS = 3_600_000
 
-/** Makes the days of these heartbeats. @throws when one lies where no heartbeat can be. */
+/** Makes the days of these heartbeats. @throws DeadLetter when one lies where no heartbeat can be. */
 export async function makeDays(db: Database, days: ReadonlySet<number>, now: number): Promise<void> {
   const today = Math.floor(now / MS_PER_DAY)
   for (const day of days) {
-    if (day < today - OLDEST_DAYS || day > today + DAYS_AHEAD)
-      throw new Error(`a timestamp lies on day ${day}, out of reach`)
+    if (day < today - OLDEST_DAYS || day > today + DAYS_AHEAD) {
+      throw new DeadLetter(`a timestamp lies ${day - today} days from today, out of reach`)
+    }
   }
   await createHeartbeatDays(db, days)
 }
