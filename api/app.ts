@@ -4,11 +4,12 @@ import type { Route } from '../shared/contract/route.ts'
 import { ROUTES, type RouteName } from '../shared/contract/routes.ts'
 import { AppError, SECURITY_HEADERS } from '../shared/errors.ts'
 import type { Log } from '../shared/log.ts'
-import { type Authenticate, createAuthenticate } from './http/authenticate.ts'
+import type { RateLimit } from '../shared/rate-limit.ts'
+import { createAuthenticate } from './http/authenticate.ts'
 import { sendProblem } from './http/problem.ts'
 import { redirect } from './http/redirect.ts'
 import { createRequestLog, type RequestFacts } from './http/request-log.ts'
-import { type AnyHandler, serve } from './http/serve.ts'
+import { type AnyHandler, type Gate, serve } from './http/serve.ts'
 import type { Addresses, Parts } from './parts.ts'
 import { createHandlers } from './routes/handlers.ts'
 import { createTokens } from './sign-in/tokens.ts'
@@ -20,6 +21,8 @@ export interface AppOptions {
   behindProxy: boolean
   /** Seconds for Strict-Transport-Security, or null for none. */
   hstsSeconds: number | null
+  /** Requests of one signed-in person, agent or service, whatever the route. */
+  callerLimit: RateLimit
 }
 
 /** What the steps of one request share. */
@@ -58,7 +61,7 @@ function allowed(group: Map<string, Mounted>): string {
   return [...group.keys(), ...(group.has('GET') ? ['HEAD'] : []), 'OPTIONS'].join(', ')
 }
 
-function dispatcher(group: Map<string, Mounted>, authenticate: Authenticate) {
+function dispatcher(group: Map<string, Mounted>, gate: Gate) {
   return async (request: Request, response: Response): Promise<void> => {
     const { method } = request
     const mounted = group.get('ANY') ?? group.get(method === 'HEAD' ? 'GET' : method)
@@ -70,7 +73,7 @@ function dispatcher(group: Map<string, Mounted>, authenticate: Authenticate) {
     }
     const locals = localsOf(response)
     locals.route = mounted.route.path
-    await serve(mounted.route, mounted.handler, { request, response, log: locals.log, authenticate })
+    await serve(mounted.route, mounted.handler, { request, response, log: locals.log, gate })
   }
 }
 
@@ -107,7 +110,7 @@ function takeLiterally(request: Request, _response: Response, next: NextFunction
 
 /** Makes the whole HTTP API; it listens nowhere. Every answer is ours: Express's own pages lack the security headers. */
 export function createApp(options: AppOptions): Express {
-  const { parts, addresses, behindProxy } = options
+  const { parts, addresses, behindProxy, callerLimit } = options
   const tokens = createTokens({
     db: parts.db,
     secrets: parts.secrets,
@@ -116,6 +119,7 @@ export function createApp(options: AppOptions): Express {
     clock: parts.clock
   })
   const authenticate = createAuthenticate({ db: parts.db, callers: parts.callers, tokens })
+  const gate = { authenticate, callerLimit }
   const app = express()
   app.disable('x-powered-by')
   app.disable('etag')
@@ -131,7 +135,7 @@ export function createApp(options: AppOptions): Express {
   }
   app.use(takeLiterally)
   for (const [path, group] of groupByPath(createHandlers({ parts, addresses, tokens }))) {
-    app.all(expressPaths(path), dispatcher(group, authenticate))
+    app.all(expressPaths(path), dispatcher(group, gate))
   }
   app.use(() => {
     throw new AppError('not_found')

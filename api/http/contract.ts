@@ -1,12 +1,11 @@
 import type { IncomingMessage } from 'node:http'
-import type { z } from 'zod'
-import type { Auth, Route } from '../../shared/contract/route.ts'
+import type { Auth, InputOf, OutputOf, Route, Schema } from '../../shared/contract/route.ts'
 import type { RouteName, Routes } from '../../shared/contract/routes.ts'
 import type { Log } from '../../shared/log.ts'
 import type { KeyPrincipal, UserPrincipal } from './authenticate.ts'
 
 type Parsed<R, K extends 'params' | 'query' | 'body'> =
-  R extends Record<K, infer S extends z.ZodType> ? z.output<S> : undefined
+  R extends Record<K, infer S extends Schema> ? OutputOf<S> : undefined
 
 type PrincipalOf<A extends Auth> = A extends 'none'
   ? undefined
@@ -28,7 +27,7 @@ export interface Call<R extends Route> {
 }
 
 /** `text` goes out as it is, as text/plain unless a header says otherwise. */
-type BodyOf<A> = A extends { schema: infer S extends z.ZodType } ? { body: z.input<S> } : { body?: never }
+type BodyOf<A> = A extends { schema: infer S extends Schema } ? { body: InputOf<S> } : { body?: never }
 
 /** An answer that the contract allows. */
 export type Reply<R extends Route> = {

@@ -1,7 +1,9 @@
 import type { ServerResponse } from 'node:http'
 import type { Request } from 'express'
 import { BODY_LIMIT, type Route } from '../../shared/contract/route.ts'
+import { AppError } from '../../shared/errors.ts'
 import type { Log } from '../../shared/log.ts'
+import type { RateLimit } from '../../shared/rate-limit.ts'
 import { type Authenticate, authorize, type Principal } from './authenticate.ts'
 import { readJson } from './read-body.ts'
 import { checkBody, checkParams, checkQuery } from './validate.ts'
@@ -22,14 +24,37 @@ interface AnyReply {
   body?: unknown
   text?: string
 }
+
+/** What stands before every route that is not for everybody. */
+export interface Gate {
+  authenticate: Authenticate
+  /** Requests per caller. */
+  callerLimit: RateLimit
+}
+
 export type AnyHandler = (call: AnyCall) => Promise<AnyReply> | AnyReply
 
-async function readCall(route: Route, request: Request, log: Log, authenticate: Authenticate): Promise<AnyCall> {
-  let principal: Principal | undefined
-  if (route.auth !== 'none') {
-    principal = await authenticate(request.headers.authorization)
-    authorize(principal, route.auth)
-  }
+/** The same whatever credential is shown. */
+function callerId(principal: Principal): string {
+  return principal.kind === 'user' ? principal.userId : principal.caller.sourceId
+}
+
+/** @throws AppError unauthorized, organization_suspended, rate_limited, forbidden, insufficient_scope */
+async function admit(
+  route: Route,
+  request: Request,
+  { authenticate, callerLimit }: Gate
+): Promise<Principal | undefined> {
+  if (route.auth === 'none') return undefined
+  const principal = await authenticate(request.headers.authorization)
+  const wait = await callerLimit.take(callerId(principal))
+  if (wait > 0) throw new AppError('rate_limited', { detail: `Try again in ${wait} s.`, retryAfterSeconds: wait })
+  authorize(principal, route.auth)
+  return principal
+}
+
+async function readCall(route: Route, request: Request, log: Log, gate: Gate): Promise<AnyCall> {
+  const principal = await admit(route, request, gate)
   const params = route.params === undefined ? undefined : checkParams(route.params, request.params)
   const query = route.query === undefined ? undefined : checkQuery(route.query, { ...request.query })
   let body: unknown
@@ -57,13 +82,8 @@ function send(response: ServerResponse, route: Route, reply: AnyReply): void {
 export async function serve(
   route: Route,
   handler: AnyHandler,
-  {
-    request,
-    response,
-    log,
-    authenticate
-  }: { request: Request; response: ServerResponse; log: Log; authenticate: Authenticate }
+  { request, response, log, gate }: { request: Request; response: ServerResponse; log: Log; gate: Gate }
 ): Promise<void> {
-  const call = await readCall(route, request, log, authenticate)
+  const call = await readCall(route, request, log, gate)
   send(response, route, await handler(call))
 }

@@ -1,7 +1,5 @@
-import type { z } from 'zod'
+import type { OutputOf, Schema, SchemaIssue } from '../../shared/contract/route.ts'
 import { AppError, type FieldFault } from '../../shared/errors.ts'
-
-type Issue = z.core.$ZodIssue
 
 function pointerTo(path: readonly PropertyKey[]): string {
   return path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
@@ -15,7 +13,7 @@ function valueAt(input: unknown, path: readonly PropertyKey[]): unknown {
   )
 }
 
-function codeOf(issue: Issue, input: unknown): string {
+function codeOf(issue: SchemaIssue, input: unknown): string {
   switch (issue.code) {
     case 'invalid_type':
     case 'invalid_union':
@@ -31,7 +29,7 @@ function codeOf(issue: Issue, input: unknown): string {
   }
 }
 
-function faultsOf(issue: Issue, input: unknown, point: (path: readonly PropertyKey[]) => string): FieldFault[] {
+function faultsOf(issue: SchemaIssue, input: unknown, point: (path: readonly PropertyKey[]) => string): FieldFault[] {
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) => ({
       pointer: point([...issue.path, key]),
@@ -52,24 +50,24 @@ export function validationFailed(errors: FieldFault[]): AppError {
   return new AppError('validation_failed', { detail: 'Correct the fields that `errors` names.', errors })
 }
 
-function check<S extends z.ZodType>(schema: S, input: unknown, point: (path: readonly PropertyKey[]) => string) {
+function check<S extends Schema>(schema: S, input: unknown, point: (path: readonly PropertyKey[]) => string) {
   const result = schema.safeParse(input)
   if (result.success) return result.data
   throw validationFailed(result.error.issues.flatMap((issue) => faultsOf(issue, input, point)))
 }
 
 /** @throws AppError validation_failed with a JSON Pointer and a way out for each fault. */
-export function checkBody<S extends z.ZodType>(schema: S, input: unknown): z.output<S> {
+export function checkBody<S extends Schema>(schema: S, input: unknown): OutputOf<S> {
   return check(schema, input, pointerTo)
 }
 
 /** @throws AppError validation_failed; each fault is named `?parameter`. */
-export function checkQuery<S extends z.ZodType>(schema: S, input: unknown): z.output<S> {
+export function checkQuery<S extends Schema>(schema: S, input: unknown): OutputOf<S> {
   return check(schema, input, (path) => `?${String(path[0] ?? '')}`)
 }
 
 /** A path that does not fit names nothing. @throws AppError not_found */
-export function checkParams<S extends z.ZodType>(schema: S, input: unknown): z.output<S> {
+export function checkParams<S extends Schema>(schema: S, input: unknown): OutputOf<S> {
   const result = schema.safeParse(input)
   if (!result.success) throw new AppError('not_found')
   return result.data

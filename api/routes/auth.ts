@@ -93,6 +93,7 @@ export function createAuthHandlers({ parts, tokens, passwords }: Options): Pick<
   return {
     signup: async ({ body, address }) => {
       const email = normalizeEmail(body.email)
+      passwords.judge(body.password)
       // A taken e-mail is told, so asking is limited like guessing.
       await guard.enter(email, address)
       const passwordHash = await passwords.hashNew(body.password)

@@ -12,7 +12,9 @@ const CONCURRENT = Math.max(2, availableParallelism())
 const MAX_WAITING = 200
 
 export interface Passwords {
-  /** A hash to store. @throws AppError validation_failed, password_too_short, password_too_common, overloaded */
+  /** May this become a password? @throws AppError validation_failed, password_too_short, password_too_common */
+  judge(password: string): void
+  /** A hash to store. @throws AppError overloaded */
   hashNew(password: string): Promise<string>
   /** Takes as long for no account (`null`) as for a wrong password. @throws AppError overloaded */
   matches(password: string, stored: string | null): Promise<boolean>
@@ -69,11 +71,8 @@ export function createPasswords(): Passwords {
   let dummy: Promise<string> | null = null
 
   return {
-    hashNew: async (password) => {
-      const normal = normalize(password)
-      judge(normal)
-      return turn(() => hash(normal, COST))
-    },
+    judge: (password) => judge(normalize(password)),
+    hashNew: (password) => turn(() => hash(normalize(password), COST)),
     matches: async (password, stored) => {
       const normal = normalize(password)
       // Nobody has such a password; hashing it would only cost.

@@ -20,9 +20,9 @@ function authProblems(auth: Auth): ErrorCode[] {
       return []
     case 'user':
     case 'admin':
-      return ['unauthorized', 'forbidden', 'organization_suspended']
+      return ['unauthorized', 'rate_limited', 'forbidden', 'organization_suspended']
     default:
-      return ['unauthorized', 'insufficient_scope', 'organization_suspended']
+      return ['unauthorized', 'rate_limited', 'insufficient_scope', 'organization_suspended']
   }
 }
 

@@ -1,6 +1,13 @@
 import type { z } from 'zod'
 import type { ErrorCode } from '../protocol/errors.ts'
 
+/** Any schema of this folder, for those who only apply it. */
+export type Schema = z.ZodType
+export type InputOf<S extends Schema> = z.input<S>
+export type OutputOf<S extends Schema> = z.output<S>
+/** One fault that a schema found. */
+export type SchemaIssue = z.core.$ZodIssue
+
 /** What a key may be allowed to do. */
 export const SCOPES = ['heartbeats:write', 'heartbeats:read', 'monitors:read'] as const
 export type Scope = (typeof SCOPES)[number]

@@ -1,6 +1,6 @@
 import { t } from 'tap'
 import { apiFor } from '../support/api.ts'
-import { createCast } from '../support/cast.ts'
+import { createCast, signUp } from '../support/cast.ts'
 import { openStores } from '../support/ingest.ts'
 import { expectProblem } from '../support/problems.ts'
 
@@ -66,9 +66,22 @@ t.test('an answer for somebody is not stored by caches, and every answer has an 
 })
 
 t.test('when PostgreSQL is away the answer says to come again', async (t) => {
-  const [{ name } = { name: '' }] = await stores.db.query<{ name: string }>('select current_database() as name')
-  const later = await apiFor(t, { ...stores, databaseUrl: stores.databaseUrl.replace(name, `${name}_gone`) })
+  const nowhere = 'postgres://somebody:secret@127.0.0.1:9/gone'
+  const later = await apiFor(t, { ...stores, databaseUrl: nowhere })
   const answer = await later.call('POST', '/v1/auth/login', { json: { email: 'a@example.com', password: 'x' } })
-  t.ok([500, 503].includes(answer.status))
-  t.notMatch(JSON.stringify(answer.body), /gone|database|stack/)
+  expectProblem(t, answer, 503, 'not_ready')
+  t.match(answer.headers.get('retry-after'), /^\d+$/)
+  t.notMatch(JSON.stringify(answer.body), /gone|127|ECONN|stack/)
+})
+
+t.test('a caller who asks too often has to wait, and nobody else', async (t) => {
+  const strict = await apiFor(t, stores, { rateLimitScale: 3 / 6000 })
+  const [erin, frank] = [await signUp(strict, 'Erin'), await signUp(strict, 'Frank')]
+  const statuses: number[] = []
+  for (let i = 0; i < 4; i++) statuses.push((await strict.call('GET', '/v1/me', { as: erin.jwt })).status)
+  t.same(statuses, [200, 200, 200, 429])
+  const answer = await strict.call('GET', '/v1/monitors', { as: erin.jwt })
+  expectProblem(t, answer, 429, 'rate_limited')
+  t.match(answer.headers.get('retry-after'), /^\d+$/)
+  t.equal((await strict.call('GET', '/v1/me', { as: frank.jwt })).status, 200)
 })

@@ -51,6 +51,8 @@ interface ApiOptions {
   addresses?: ServerOptions['addresses']
   /** Failed sign-ins allowed, per account and per address. */
   signInPoints?: { account: number; address: number }
+  /** Multiplies the limit of requests per caller. */
+  rateLimitScale?: number
   clock?: () => number
 }
 
@@ -93,13 +95,19 @@ function send({ port, ca }: Target, method: string, path: string, options: CallO
 
 /** The API in this process, on free ports; ended with the test. */
 export async function apiFor(t: TearsDown, stores: Stores, options: ApiOptions = {}): Promise<TestApi> {
-  const { tls = false, signInPoints = { account: 5, address: 30 }, clock = Date.now, addresses } = options
+  const {
+    tls = false,
+    signInPoints = { account: 5, address: 30 },
+    clock = Date.now,
+    addresses,
+    rateLimitScale = 1
+  } = options
   const { queue, log, prefix, redis, secrets, changes } = stores
   const metrics = createMetrics()
   const db = connectDb({ url: stores.databaseUrl, role: 'pulsegate_api', log, max: 5 })
   const callers = createCallers({ db, secrets, changes, clock })
   const door = createDoor({ queue, way: 'http', metrics, log, clock })
-  const { oldestUnqueued } = door
+  const oldestUnqueued = () => door.oldestUnqueued()
   const instance = announce({ client: redis.client, prefix, kind: 'api', id: uuidv7(), oldestUnqueued, clock })
   const limit = (name: string, points: number) =>
     createSharedLimit(redis.client, prefix, { name, points, seconds: 900 })
@@ -125,6 +133,7 @@ export async function apiFor(t: TearsDown, stores: Stores, options: ApiOptions =
     apiPort: 0,
     httpPort: 0,
     tls: certificate,
+    rateLimitScale,
     ...(addresses === undefined ? {} : { addresses })
   })
   const stopAll = async () => {
