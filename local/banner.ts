@@ -38,7 +38,7 @@ export function bannerOf({ installation, dataDir, milliseconds, more = [] }: Fac
       ? more.map((line) => `  ${line}`)
       : [
           '  Next, make an account:',
-          `    curl ${trust}-H 'content-type: application/json' ${apiUrl}/v1/auth/signup \\`,
+          `    curl -s ${trust}-H 'content-type: application/json' ${apiUrl}/v1/auth/signup \\`,
           `      -d '${NEW_ACCOUNT}'`
         ]),
     '',
