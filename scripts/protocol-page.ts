@@ -34,15 +34,30 @@ const LIMITS: Array<[string, string]> = [
   ['Bytes of other request bodies', `${BODY_LIMIT}`],
   ['Unacknowledged frames of one socket', `${PROTOCOL.maxInFlight}`],
   ['Time to `hello`', seconds(PROTOCOL.helloTimeoutMs)],
-  ['Time for a frame to arrive whole', seconds(PROTOCOL.frameTimeoutMs)],
   ['The gateway pings every', seconds(PROTOCOL.pingIntervalMs)],
-  ['Silence that ends a socket', seconds(PROTOCOL.silenceMs)],
+  ['Time without a whole frame or a pong that ends a socket', seconds(PROTOCOL.silenceMs)],
   ['A frame is durable within, or the socket ends with 1013', seconds(PROTOCOL.durableWithinMs)],
   ['Characters of `message`', `${MAX_MESSAGE_LENGTH}`],
   ['`timestamp` ahead of the receiver', seconds(MAX_FUTURE_MS)],
   ['Age of `timestamp` over HTTP', `${MAX_AGE_MS / 3_600_000} h`],
   ['Age of `timestamp` over a socket', "the plan's retention of raw heartbeats"]
 ]
+
+const CONVERSATION = `## A conversation
+
+The agent begins a new stream, sends two frames of which the second holds a bad item, and is acknowledged for both. Ids are
+shortened here. An agent that reconnects sends \`first\` and goes on from \`acked\` + 1.
+
+    agent    {"type":"hello","stream":"8f14…","first":1,"agent":{"name":"web-1","version":"0.1.0"}}
+    gateway  {"type":"welcome","connection":"01a1…","maxBatch":500,"maxInFlight":64,"time":"2026-11-21T10:00:00.000Z",
+              "monitors":[{"monitorId":"01a2…","name":"My website","kind":"http","target":"https://example.com",
+              "intervalSeconds":60,"timeoutSeconds":10,"settings":{}}],"acked":0}
+    agent    {"type":"heartbeats","seq":1,"items":[{"monitorId":"01a2…","status":"up","latency":12.5,
+              "timestamp":"2026-11-21T10:00:01.000Z"}]}
+    agent    {"type":"heartbeats","seq":2,"items":[{"monitorId":"01a2…","status":"fine","latency":9,
+              "timestamp":"2026-11-21T10:01:01.000Z"}]}
+    gateway  {"type":"reject","seq":2,"errors":[{"index":0,"code":"invalid_status","detail":"…"}]}
+    gateway  {"type":"ack","seq":2}`
 
 /** docs/protocol.md, whole. */
 export function protocolPage(): string {
@@ -72,6 +87,8 @@ ${table(['frame', 'from', 'meaning'], frames)}
 \`seq\` counts the frames of one stream, up by 1. \`hello.first\` is the lowest \`seq\` that the agent will still send;
 \`welcome.acked\` is the highest that the gateway remembers. Unknown fields of a frame, and at the agent unknown frames, are
 ignored; the fields of a heartbeat are strict.
+
+${CONVERSATION}
 
 ## Faults of one heartbeat
 

@@ -44,7 +44,12 @@ export const CLOSE = {
   },
   keyRevoked: { code: 4401, reason: 'key_revoked', meaning: 'The API key was rotated or deleted.', action: 'hold' },
   suspended: { code: 4403, reason: 'suspended', meaning: 'The organization is suspended.', action: 'hold' },
-  silent: { code: 4408, reason: 'silent', meaning: 'No hello in 10 s, or a frame not whole in 10 s.', action: 'retry' },
+  silent: {
+    code: 4408,
+    reason: 'silent',
+    meaning: 'No hello in 10 s, or neither a whole frame nor a pong for 60 s.',
+    action: 'retry'
+  },
   replaced: {
     code: 4409,
     reason: 'replaced',

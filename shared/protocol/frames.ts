@@ -9,7 +9,6 @@ export const PROTOCOL = {
   maxBatch: MAX_ITEMS,
   maxInFlight: 64,
   helloTimeoutMs: 10_000,
-  frameTimeoutMs: 10_000,
   pingIntervalMs: 25_000,
   silenceMs: 60_000,
   durableWithinMs: 5000
