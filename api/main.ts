@@ -12,7 +12,9 @@ await run('api', readConfig, async (life) => {
   const parts = await openParts(life)
   const { db, redis, redisPrefix: prefix, door, metrics, clock } = parts
   const oldestUnqueued = () => door.oldestUnqueued()
+  // Stopped after the door: its stamp holds the watermark back until the last heartbeat is queued.
   stopWith(announce({ client: redis.client, prefix, kind: 'api', id: uuidv7(), oldestUnqueued, clock }))
+  stopWith(door)
   const admin = stopWith(
     await startAdminServer({
       port: config.API_ADMIN_PORT,

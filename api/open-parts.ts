@@ -6,12 +6,16 @@ import type { Lifecycle } from '../shared/lifecycle.ts'
 import { createMetrics } from '../shared/metrics.ts'
 import { openQueue } from '../shared/queue.ts'
 import { connectRedis, requireDurability } from '../shared/redis.ts'
+import { requireSchema } from '../shared/schema.ts'
 import { createSecrets } from '../shared/secrets.ts'
 import type { ApiConfig } from './config.ts'
 import type { Parts } from './parts.ts'
 import { createSignInLimits } from './sign-in/limits.ts'
 
-/** Opens everything that the API works with, in the order of need. @throws StartupError when a store cannot be used. */
+/**
+ * Opens everything that the API works with, in the order of need; the door is the caller's to stop.
+ * @throws StartupError when a store cannot be used.
+ */
 export async function openParts({ config, log, stopWith }: Lifecycle<ApiConfig>): Promise<Parts> {
   const { DATABASE_URL, DATABASE_READ_URL, REDIS_URL, REDIS_PREFIX: redisPrefix } = config
   const metrics = createMetrics()
@@ -20,13 +24,14 @@ export async function openParts({ config, log, stopWith }: Lifecycle<ApiConfig>)
   const db = stopWith(connectDb({ url: DATABASE_URL, role: 'pulsegate_api', log }))
   const readDb =
     DATABASE_READ_URL === undefined ? db : stopWith(connectDb({ url: DATABASE_READ_URL, role: 'pulsegate_api', log }))
+  await requireSchema(db)
   const redis = stopWith(await connectRedis({ url: REDIS_URL, log, whenAway: 'fail' }))
   await requireDurability(redis.client, config.REDIS_DURABILITY, log)
   const subscriber = stopWith(await connectRedis({ url: REDIS_URL, log, whenAway: 'wait' }))
   const changes = stopWith(await subscribeChanges({ subscriber, prefix: redisPrefix, log }))
   const callers = stopWith(createCallers({ db, secrets, changes, clock }))
   const queue = stopWith(openQueue({ redis, prefix: redisPrefix, shards: config.QUEUE_SHARDS }))
-  const door = stopWith(createDoor({ queue, way: 'http', metrics, log, clock }))
+  const door = createDoor({ queue, way: 'http', metrics, log, clock })
   const signInLimits = createSignInLimits(redis.client, redisPrefix, config.RATE_LIMIT_SCALE)
   const defaultPlan = config.DEFAULT_PLAN
   return { db, readDb, redis, redisPrefix, secrets, callers, door, signInLimits, metrics, log, clock, defaultPlan }
