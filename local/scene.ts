@@ -79,6 +79,8 @@ export async function migrate(scene: Scene, env: NodeJS.ProcessEnv): Promise<voi
   const child = startChild({ script: join(scene.distDir, 'scripts/migrate.js'), env, say })
   scene.stopping.addEventListener('abort', child.kill, { once: true })
   const { code } = await child.exited
+  // Its number may soon be another process's.
+  scene.stopping.removeEventListener('abort', child.kill)
   scene.stopping.throwIfAborted()
   if (code !== 0) throw new StartupError('The database could not be migrated: the lines above say why.')
 }

@@ -59,6 +59,8 @@ export function startInstallation(
   }
   const ended = once(child, 'exit').then(([code, signal]) => ({ code, signal }))
   const living = async () => {
+    // Without /proc (macOS) nobody can be found by environment; the ends are then seen by their exits alone.
+    if (!existsSync('/proc/self')) return []
     const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name) && name !== String(process.pid))
     const ours = await Promise.all(pids.map((pid) => environmentMentions(pid, dataDir)))
     return pids.filter((_, index) => ours[index]).map(Number)
