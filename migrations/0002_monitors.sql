@@ -21,8 +21,8 @@ create index monitors_organization_id on monitors (organization_id, id);
 create type monitor_state as enum ('pending', 'up', 'down', 'degraded', 'unknown', 'paused');
 
 -- What changes with every heartbeat, apart from the configuration and narrow: this is the row that the worker locks.
--- expected_at and deadline_at are the place of the deadlines. live_sources maps a source to the timestamp (epoch ms) of its
--- newest live heartbeat; entries too old to decide anything are left out (worker/monitor-state.ts).
+-- expected_at and deadline_at are the place of the deadlines. last_source_id told the newest live heartbeat; other_sources
+-- maps every other active source to the timestamp (epoch ms) of its newest live one (worker/monitor-state.ts).
 -- Half of each page stays free so that updates find room beside the row and touch no index.
 create table monitor_states (
   monitor_key bigint primary key references monitors (key) on delete cascade,
@@ -31,9 +31,10 @@ create table monitor_states (
   state_reason text not null default 'created',
   state_since timestamptz not null default now(),
   last_heartbeat_at timestamptz,
+  last_source_id uuid,
   expected_at timestamptz,
   deadline_at timestamptz,
-  live_sources jsonb not null default '{}'
+  other_sources jsonb not null default '{}'
 ) with (fillfactor = 50);
 
 create table agents (

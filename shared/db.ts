@@ -35,6 +35,8 @@ interface Options {
   max?: number
   /** Longest time a statement may take, in milliseconds; 0 means no limit. */
   statementTimeoutMs?: number
+  /** Server settings of every connection. */
+  settings?: Readonly<Record<string, string>>
 }
 
 /** serialization_failure, deadlock_detected: nothing was written, the same work may succeed now. */
@@ -137,10 +139,12 @@ async function transaction<T>(
  * A pool whose every connection runs as `role`: the role comes with the connection's start, so even `reset role` stays
  * there. Connections are made when first needed.
  */
-export function connectDb({ url, role, log, max = 10, statementTimeoutMs = 15_000 }: Options): Database {
+export function connectDb({ url, role, log, max = 10, statementTimeoutMs = 15_000, settings }: Options): Database {
   const pool = new Pool({
     connectionString: url,
-    options: `-c role=${role}`,
+    options: Object.entries({ role, ...settings })
+      .map(([name, value]) => `-c ${name}=${value}`)
+      .join(' '),
     application_name: role,
     max,
     connectionTimeoutMillis: 5000,

@@ -5,7 +5,7 @@ import type { Metrics } from '../shared/metrics.ts'
 import { DeadLetter, PutBack } from '../shared/queue.ts'
 import { daysOf, faultOf, type Group, mergeJobs } from './group.ts'
 import { makeDays } from './history.ts'
-import { recordHeartbeats, type WritePath } from './record-heartbeats.ts'
+import { Recorder, type WritePath } from './record-heartbeats.ts'
 
 /** Most rows in one transaction; more no longer pays (`docs/benchmarks.md`) and makes a retry dearer. */
 const MAX_ROWS = 10_000
@@ -46,6 +46,7 @@ interface Deps {
  */
 export class GroupWriter {
   readonly #deps: Deps
+  readonly #recorder: Recorder
   readonly #rows
   readonly #skipped
   readonly #transitions
@@ -59,6 +60,7 @@ export class GroupWriter {
 
   constructor(deps: Deps) {
     this.#deps = deps
+    this.#recorder = new Recorder(deps.db)
     this.#rows = deps.metrics.counter('pulsegate_worker_rows_total', 'path')
     this.#skipped = deps.metrics.counter('pulsegate_worker_skipped_total')
     this.#transitions = deps.metrics.counter('pulsegate_worker_transitions_total')
@@ -158,7 +160,7 @@ export class GroupWriter {
 
   async #once(group: Group, path: WritePath): Promise<void> {
     const stopTimer = this.#seconds.startTimer()
-    const recorded = await recordHeartbeats(this.#deps.db, group, path)
+    const recorded = await this.#recorder.record(group, path)
     stopTimer()
     this.#rows.inc({ path }, recorded.rows)
     this.#skipped.inc(recorded.skipped)

@@ -7,6 +7,7 @@ import { createMetrics } from '../shared/metrics.ts'
 import { openQueue } from '../shared/queue.ts'
 import { connectRedis, requireDurability } from '../shared/redis.ts'
 import { requireSchema } from '../shared/schema.ts'
+import { WRITER_SETTINGS } from '../shared/store/monitor-states.ts'
 import { readConfig } from './config.ts'
 import { startWorker } from './worker.ts'
 
@@ -15,7 +16,14 @@ await run('worker', readConfig, async ({ config, log, stopWith }) => {
   const clock = Date.now
   const prefix = config.REDIS_PREFIX
   const db = stopWith(
-    connectDb({ url: config.DATABASE_URL, role: 'pulsegate_system', log, max: 3, statementTimeoutMs: 60_000 })
+    connectDb({
+      url: config.DATABASE_URL,
+      role: 'pulsegate_system',
+      log,
+      max: 3,
+      statementTimeoutMs: 60_000,
+      settings: WRITER_SETTINGS
+    })
   )
   await requireSchema(db)
   const redis = stopWith(await connectRedis({ url: config.REDIS_URL, log, whenAway: 'wait' }))

@@ -31,7 +31,7 @@ export interface Transition {
 }
 
 /** A heartbeat may always be this old and live, in milliseconds. */
-const LIVE_MS = 60_000
+export const LIVE_MS = 60_000
 
 /** How old a live heartbeat of this monitor may be when it arrives, in milliseconds. */
 export function liveWindow(intervalSeconds: number, graceSeconds: number): number {

@@ -114,7 +114,7 @@ test('heartbeats out of order in one job are folded by time', async (t) => {
 test('a heartbeat of two hours ago is history and nothing else', async (t) => {
   const { stores, key, row, write, history } = await sceneOf(t)
   await write([row(7200, { status: 'down' })])
-  t.match(await stateOf(stores, key), { state: 'pending', last_heartbeat_at: null, live_sources: {} })
+  t.match(await stateOf(stores, key), { state: 'pending', last_heartbeat_at: null, last_source_id: null })
   await write([row(5)])
   const before = await stateOf(stores, key)
   await write([row(7100, { status: 'down' }), row(3600, { status: 'down', sourceId: randomUUID() })])

@@ -12,6 +12,7 @@ import { type IngestQueue, openQueue } from '../../shared/queue.ts'
 import { createLocalLimit } from '../../shared/rate-limit.ts'
 import { connectRedis, type RedisConnection } from '../../shared/redis.ts'
 import { createSecrets, type Secrets } from '../../shared/secrets.ts'
+import { WRITER_SETTINGS } from '../../shared/store/monitor-states.ts'
 import { type RunningWorker, startWorker } from '../../worker/worker.ts'
 import { cloneDatabase, type TearsDown } from './database.ts'
 import { redisFor } from './redis.ts'
@@ -128,7 +129,7 @@ export async function gatewayFor(
 export async function workerFor(t: TearsDown, stores: Stores, metrics = createMetrics()): Promise<RunningWorker> {
   const { log, prefix, queue, redisUrl, databaseUrl } = stores
   const redis = await connectRedis({ url: redisUrl, log, whenAway: 'wait' })
-  const db = connectDb({ url: databaseUrl, role: 'pulsegate_system', log, max: 3 })
+  const db = connectDb({ url: databaseUrl, role: 'pulsegate_system', log, max: 3, settings: WRITER_SETTINGS })
   const worker = await startWorker({ db, redis, prefix, queue, metrics, log, clock })
   const instance = announce({ client: redis.client, prefix, kind: 'worker', id: uuidv7(), clock })
   let stopping: Promise<void> | undefined

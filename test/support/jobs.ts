@@ -58,13 +58,14 @@ export interface StateRow {
   state_reason: string
   state_since: Date
   last_heartbeat_at: Date | null
-  live_sources: Record<string, number>
+  last_source_id: string | null
+  other_sources: Record<string, number>
 }
 
 /** What the worker keeps of a monitor. */
 export async function stateOf({ db }: Stores, key: number): Promise<StateRow> {
   const [row] = await db.query<StateRow>(
-    `select state, state_reason, state_since, last_heartbeat_at, live_sources from monitor_states where monitor_key = $1`,
+    `select state, state_reason, state_since, last_heartbeat_at, last_source_id, other_sources from monitor_states where monitor_key = $1`,
     [key]
   )
   if (row === undefined) throw new Error(`monitor ${key} has no state`)
