@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
+import { request } from 'node:https'
 import { join } from 'node:path'
 import type { TearsDown } from './database.ts'
 import { waitFor } from './wait-for.ts'
@@ -82,4 +83,13 @@ export function startInstallation(
     living,
     pidOf: (name) => readPid(dataDir, name)
   }
+}
+
+/** The status of an answer to a client that trusts `ca`. */
+export function statusOf(url: string, ca: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    request(url, { ca, agent: false }, (res) => resolve(res.resume().statusCode ?? 0))
+      .on('error', reject)
+      .end()
+  })
 }
