@@ -1,4 +1,5 @@
 import type { Test } from 'tap'
+import { openDeadLetters } from '../../shared/queue.ts'
 import type { Stores } from './ingest.ts'
 import { createJournal, type Journal } from './journal.ts'
 import { judge, readEvidence, type Verdict } from './judge.ts'
@@ -14,7 +15,7 @@ export interface Load {
   readonly agents: readonly StreamingAgent[]
   /** Resolves when this many more heartbeats than now are acknowledged. */
   moreAcked(count: number, timeoutMs?: number): Promise<void>
-  /** Between 500 and 4,000 more: some moment under load. */
+  /** Between 300 and 2,000 more: some moment under load. */
   randomMoment(): Promise<void>
   /** Lets everything be acknowledged and recorded, then judges. @throws when that does not come to an end. */
   judgement(): Promise<Verdict>
@@ -23,7 +24,7 @@ export interface Load {
 }
 
 /** Resolves when no job waits or is under way. @throws when some went to the dead letters, or after `timeoutMs`. */
-export async function drained({ queue }: Stores, timeoutMs: number): Promise<void> {
+export async function drained({ queue, redis, prefix }: Stores, timeoutMs: number): Promise<void> {
   const counts = await waitFor(
     async () => {
       const now = await queue.counts()
@@ -31,10 +32,14 @@ export async function drained({ queue }: Stores, timeoutMs: number): Promise<voi
     },
     { what: 'the queue is empty', timeoutMs }
   )
-  if (counts.failed > 0) throw new Error(`${counts.failed} jobs are dead letters`)
+  if (counts.failed === 0) return
+  const deadLetters = openDeadLetters({ redis, prefix, shards: queue.shards })
+  const [newest] = await deadLetters.list(1)
+  await deadLetters.stop()
+  throw new Error(`${counts.failed} jobs are dead letters, the last of them because: ${newest?.reason}`)
 }
 
-/** Several agents that stream about 8,000 heartbeats a second in all, each to monitors of its own and to one that they share. */
+/** Several agents that stream about 4,000 heartbeats a second in all, each to monitors of its own and to one that they share. */
 export async function startLoad(t: Test, stores: Stores, url: () => string): Promise<Load> {
   const tenant = await createTenant(stores.db, stores.secrets)
   const journal = createJournal()
@@ -58,7 +63,7 @@ export async function startLoad(t: Test, stores: Stores, url: () => string): Pro
     journal,
     agents,
     moreAcked,
-    randomMoment: () => moreAcked(500 + Math.floor(Math.random() * 3500)),
+    randomMoment: () => moreAcked(300 + Math.floor(Math.random() * 1700)),
     judgement: async () => {
       await Promise.all(agents.map((agent) => agent.finish()))
       // A killed worker's jobs are taken over when its locks have run out: 15 s, and two looks 5 s apart.

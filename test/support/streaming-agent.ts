@@ -6,7 +6,7 @@ import { identityOf, type Journal, type SentHeartbeat } from './journal.ts'
 import type { TestAgent } from './tenant.ts'
 import { waitFor } from './wait-for.ts'
 
-const FRAME_EVERY_MS = 10
+const FRAME_EVERY_MS = 20
 const BEATS_PER_MONITOR = 5
 /** The gateway allows 64. */
 const WINDOW = 60

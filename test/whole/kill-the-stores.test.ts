@@ -4,6 +4,7 @@ import { startRedis } from '../../local/redis.ts'
 import { migrate } from '../../scripts/migrate.ts'
 import { createLog } from '../../shared/log.ts'
 import { dataDirFor } from '../support/data-dir.ts'
+import { freezeInTransaction, thawToCommit } from '../support/freeze-in-transaction.ts'
 import { openStores, type StoresOptions } from '../support/ingest.ts'
 import { NO_VIOLATION } from '../support/judge.ts'
 import { startKillable } from '../support/killable-process.ts'
@@ -18,7 +19,7 @@ async function setUp(t: Test, own: StoresOptions) {
   const [gateway, worker] = await Promise.all([startKillable(t, 'gateway', stores), startKillable(t, 'worker', stores)])
   const load = await startLoad(t, stores, () => `ws://127.0.0.1:${gateway.port()}/`)
   await load.moreAcked(1000)
-  return { stores, load, crashes: () => [...gateway.crashes, ...worker.crashes] }
+  return { stores, load, worker, crashes: () => [...gateway.crashes, ...worker.crashes] }
 }
 
 /** Resolves when every agent has been sent away this often since `before`. */
@@ -44,10 +45,31 @@ t.test('while Redis is dead nothing is acknowledged, and nothing acknowledged is
     await sentAway(load, before, 3)
     t.equal(load.journal.acked, acked, 'nothing was acknowledged without Redis')
     redis = await startRedis({ dataDir, log })
-    await load.moreAcked(2000)
+    await load.moreAcked(1000)
   }
   t.same(await load.judgement(), NO_VIOLATION)
   for (const { closeCodes } of load.agents) t.same(new Set(closeCodes.slice(0, -1)), new Set([1013]))
+  t.same(crashes(), [])
+})
+
+t.test('a worker killed between its commit and the end of its jobs records nothing twice', options, async (t) => {
+  const dataDir = await dataDirFor(t)
+  let redis = await startRedis({ dataDir, log })
+  t.teardown(() => redis.stop())
+  const { stores, load, worker, crashes } = await setUp(t, { redisUrl: redis.url })
+  await freezeInTransaction(stores, worker)
+  process.kill(redis.pid, 'SIGKILL')
+  await redis.exited
+  // It commits, and cannot tell the queue.
+  await thawToCommit(stores, worker)
+  worker.signal('SIGKILL')
+  await worker.ended()
+  redis = await startRedis({ dataDir, log })
+  const { active } = await waitFor(() => stores.queue.counts())
+  t.ok(active > 0, `${active} jobs will come again`)
+  await worker.start()
+  await load.moreAcked(1000)
+  t.same(await load.judgement(), NO_VIOLATION)
   t.same(crashes(), [])
 })
 
@@ -62,7 +84,7 @@ t.test('while PostgreSQL is dead acknowledging goes on, and all of it is recorde
     await load.randomMoment()
     process.kill(postgres.pid, 'SIGKILL')
     await postgres.exited
-    await load.moreAcked(8000)
+    await load.moreAcked(5000)
     postgres = await startPostgres({ dataDir, log })
   }
   t.same(await load.judgement(), NO_VIOLATION)
