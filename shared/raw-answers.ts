@@ -6,8 +6,9 @@ import type { ErrorCode } from './protocol/errors.ts'
 
 /**
  * Node answers some requests itself, before any handler: broken ones (400), missing Host, Expect (417), header overflow
- * (431), time-outs (408), and it cuts CONNECT and unexpected upgrades without a word. These hooks give all of those the
- * two security headers and a problem body (`reliability.md` S42: each part alone misses some; together none).
+ * (431), time-outs (408), and it cuts CONNECT without a word. These hooks give all of those the two security headers and a
+ * problem body; each part alone misses some. An upgrade that nobody asked for needs none: without a listener for it Node
+ * treats the request as the plain one that it also is (RFC 9110 §7.8).
  */
 class SecuredResponse<R extends IncomingMessage = IncomingMessage> extends ServerResponse<R> {
   constructor(req: R) {
@@ -54,13 +55,11 @@ function endWith(socket: Duplex, code: ErrorCode): void {
   else socket.destroy()
 }
 
-/** Answers what no handler sees. `onRequestWithExpect` handles `Expect:` values other than 100-continue as 417. */
+/** Answers what no handler sees. */
 export function answerRawErrors(server: Server | TlsServer): void {
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
     if (error.code === 'ECONNRESET') socket.destroy()
     else endWith(socket, codeOf(error))
   })
   server.on('connect', (_req: IncomingMessage, socket: Duplex) => endWith(socket, 'method_not_allowed'))
-  // An upgrade that nobody here speaks is answered as the plain request that it also is (RFC 9110 §7.8), by cutting it.
-  server.on('upgrade', (_req: IncomingMessage, socket: Duplex) => endWith(socket, 'bad_request'))
 }

@@ -43,7 +43,7 @@ const faults: Array<[name: string, head: string, status: number]> = [
   ['a path that cannot be decoded', `GET /v1/monitors/%zz HTTP/1.1\r\n${HOST}Authorization: Bearer x\r\n`, 401],
   ['TRACE', `TRACE /v1/me HTTP/1.1\r\n${HOST}`, 405],
   ['CONNECT', `CONNECT example.com:443 HTTP/1.1\r\n${HOST}`, 405],
-  ['an unwanted upgrade', `GET / HTTP/1.1\r\n${HOST}Connection: Upgrade\r\nUpgrade: websocket\r\n`, 400],
+  ['an upgrade that is not taken', `GET / HTTP/1.1\r\n${HOST}Connection: Upgrade\r\nUpgrade: h2c\r\n`, 200],
   ['no Host', 'GET / HTTP/1.1\r\n', 400],
   ['two Hosts', `GET / HTTP/1.1\r\n${HOST}${HOST}`, 400],
   ['a broken request line', 'GET\r\n', 400],
