@@ -45,8 +45,8 @@ const LIMITS: Array<[string, string]> = [
 
 const CONVERSATION = `## A conversation
 
-The agent begins a new stream, sends two frames of which the second holds a bad item, and is acknowledged for both. Ids are
-shortened here. An agent that reconnects sends \`first\` and goes on from \`acked\` + 1.
+The agent begins a new stream, sends two frames of which the second holds a bad item, and is acknowledged for both. Ids
+are shortened here. An agent that reconnects sends \`first\` and goes on from \`acked\` + 1.
 
     agent    {"type":"hello","stream":"8f14…","first":1,"agent":{"name":"web-1","version":"0.1.0"}}
     gateway  {"type":"welcome","connection":"01a1…","maxBatch":500,"maxInFlight":64,"time":"2026-11-21T10:00:00.000Z",
