@@ -161,7 +161,7 @@ export class Session implements Receipt {
     })
   }
 
-  /** The socket is gone; nothing may touch it again (`reliability.md` M10). */
+  /** The socket is gone; nothing may touch it again. */
   closed(): void {
     this.state = 'ended'
     this.ws = null

@@ -26,7 +26,7 @@ export interface UpgradeDeps {
   onRefused(code: ErrorCode): void
 }
 
-/** Everything the handshake needs, copied out: the request object is gone after the first await (`reliability.md` M10). */
+/** Everything the handshake needs, copied out: the request object is gone after the first await. */
 interface Handshake {
   path: string
   authorization: string
@@ -119,8 +119,8 @@ function toAppError(error: unknown, log: Log): AppError {
 }
 
 /**
- * Decides an upgrade. Nothing may throw out of here: an exception in an HTTP handler of uWebSockets.js ends the process
- * (`reliability.md` M11), and answering after the client left throws too (M10).
+ * Decides an upgrade. Nothing may throw out of here: an exception in an HTTP handler of uWebSockets.js ends the
+ * process, and answering after the client left throws too.
  */
 export function handleUpgrade<Session>(
   res: HttpResponse,

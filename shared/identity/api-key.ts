@@ -4,7 +4,7 @@ import { crc32 } from 'node:zlib'
 /**
  * API keys: `pga_` (agent) or `pgs_` (service), 32 base62 characters of randomness (190 bits), 6 of CRC-32 over what
  * precedes. The prefix lets people and scanners recognise a leaked key, the checksum lets us refuse a typing error
- * without a look-up (format after GitHub's, `standards.md` §4.1).
+ * without a look-up.
  */
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const RANDOM_LENGTH = 32
