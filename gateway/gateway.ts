@@ -11,12 +11,12 @@ import { CLOSE } from '../shared/protocol/close-codes.ts'
 import { MAX_BATCH_BYTES } from '../shared/protocol/heartbeat.ts'
 import type { RateLimit } from '../shared/rate-limit.ts'
 import type { RedisClient } from '../shared/redis.ts'
-import { touchAgents } from '../shared/store/agent-monitors.ts'
 import { TLS12_CIPHERS } from '../shared/tls.ts'
 import { Connections } from './connections.ts'
 import { createGreeter } from './greeter.ts'
 import { createResume, type Resume } from './resume.ts'
 import { Session, type SessionHost, type SocketData } from './session.ts'
+import { createSightings, type Sightings } from './sightings.ts'
 import { handleUpgrade, refuse, type UpgradeDeps } from './upgrade.ts'
 import {
   type HttpResponse,
@@ -170,7 +170,7 @@ function behaviour(parts: Parts): WebSocketBehavior<SocketData> {
 }
 
 /** Pings, deadlines, and once in a while the time that connected agents were last heard of. */
-function startClock({ deps, connections }: Parts): NodeJS.Timeout {
+function startClock({ deps, connections }: Parts, sightings: Sightings): NodeJS.Timeout {
   const sockets = deps.metrics.gauge('pulsegate_gateway_sockets')
   let ticks = 0
   return setInterval(() => {
@@ -179,12 +179,9 @@ function startClock({ deps, connections }: Parts): NodeJS.Timeout {
     connections.tick(now)
     ticks = (ticks + 1) % SEEN_TICKS
     if (ticks !== 0) return
-    const heard = [...connections.all()].filter(({ heardAt }) => now - heardAt < SEEN_TICKS * TICK_MS)
-    const agentIds = [...new Set(heard.map(({ caller }) => caller.sourceId))]
-    if (agentIds.length === 0) return
-    touchAgents(deps.db, agentIds, new Date(now)).catch((error) =>
-      deps.log.warn({ err: error }, 'the time agents were last seen was not written')
-    )
+    for (const { heardAt, caller } of connections.all()) {
+      if (now - heardAt < SEEN_TICKS * TICK_MS) sightings.note(caller.sourceId, null)
+    }
   }, TICK_MS)
 }
 
@@ -203,7 +200,8 @@ export async function startGateway(deps: GatewayDeps): Promise<Gateway> {
   deps.log.info({ build }, 'WebSocket server')
   const connections = new Connections()
   const resume = createResume({ client: deps.redis, prefix: deps.prefix, log: deps.log })
-  const greeter = createGreeter({ ...deps, connections, resume })
+  const sightings = createSightings(deps.db, deps.log, deps.clock)
+  const greeter = createGreeter({ ...deps, connections, resume, sightings })
   const parts: Parts = { deps, connections, host: createHost(deps, greeter.greet, resume) }
   const app = deps.tls
     ? uws.SSLApp({ cert_file_name: deps.tls.certFile, key_file_name: deps.tls.keyFile, ssl_ciphers: TLS12_CIPHERS })
@@ -211,7 +209,7 @@ export async function startGateway(deps: GatewayDeps): Promise<Gateway> {
   app.ws<SocketData>('/*', behaviour(parts))
   app.any('/*', (res, req) => answerPlainHttp(res, req.getUrl()))
   const token = await listen(app, deps.port)
-  const clockwork = startClock(parts)
+  const clockwork = startClock(parts, sightings)
   return {
     port: uws.us_socket_local_port(token),
     sockets: () => connections.size,
@@ -221,6 +219,7 @@ export async function startGateway(deps: GatewayDeps): Promise<Gateway> {
       clearInterval(clockwork)
       greeter.stop()
       await resume.stop()
+      await sightings.stop()
     }
   }
 }

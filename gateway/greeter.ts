@@ -6,10 +6,11 @@ import type { Log } from '../shared/log.ts'
 import { CLOSE } from '../shared/protocol/close-codes.ts'
 import { type AgentMonitor, type Hello, PROTOCOL } from '../shared/protocol/frames.ts'
 import { formatTimestamp } from '../shared/protocol/timestamp.ts'
-import { listAgentMonitors, noteAgentVersion } from '../shared/store/agent-monitors.ts'
+import { listAgentMonitors } from '../shared/store/agent-monitors.ts'
 import type { Connections } from './connections.ts'
 import type { Resume } from './resume.ts'
 import type { Session } from './session.ts'
+import type { Sightings } from './sightings.ts'
 
 interface Deps {
   db: Database
@@ -17,6 +18,7 @@ interface Deps {
   changes: Changes
   connections: Connections
   resume: Resume
+  sightings: Sightings
   log: Log
   clock: () => number
 }
@@ -32,7 +34,7 @@ function sumOf(monitors: AgentMonitor[]): number {
 }
 
 /** Says hello to sessions and keeps them true: monitors follow changes, revoked keys and suspended tenants are closed. */
-export function createGreeter({ db, callers, changes, connections, resume, log, clock }: Deps): Greeter {
+export function createGreeter({ db, callers, changes, connections, resume, sightings, log, clock }: Deps): Greeter {
   async function welcome(session: Session, hello: Hello): Promise<void> {
     const { sourceId } = session.caller
     const [remembered, monitors] = await Promise.all([
@@ -49,7 +51,7 @@ export function createGreeter({ db, callers, changes, connections, resume, log, 
       time: formatTimestamp(clock()),
       monitors
     })
-    await noteAgentVersion(db, sourceId, hello.agent?.version ?? null, new Date(clock()))
+    sightings.note(sourceId, hello.agent?.version ?? null)
   }
 
   /** Reads the session's caller and monitors anew and acts on what changed. */

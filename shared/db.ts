@@ -9,7 +9,8 @@ export type Role = 'pulsegate_api' | 'pulsegate_system'
 
 /** What a statement runs on: a pool, or the connection of a transaction. */
 export interface Queryable {
-  query<R extends QueryResultRow>(text: string, values?: unknown[]): Promise<R[]>
+  /** With a `name` the connection keeps the plan: for statements that are planned longer than they run. */
+  query<R extends QueryResultRow>(text: string, values?: unknown[], name?: string): Promise<R[]>
 }
 
 export interface Transaction extends Queryable {
@@ -68,8 +69,8 @@ export function isTransient(error: unknown): boolean {
 
 function queryable(client: Pick<PoolClient, 'query'>): Queryable {
   return {
-    query: async <R extends QueryResultRow>(text: string, values?: unknown[]) =>
-      (await client.query<R>(text, values)).rows
+    query: async <R extends QueryResultRow>(text: string, values: unknown[] = [], name?: string) =>
+      (await client.query<R>({ text, values, ...(name === undefined ? {} : { name }) })).rows
   }
 }
 

@@ -33,26 +33,23 @@ export async function listAgentMonitors(db: Queryable, agentId: string): Promise
        join monitor_states s on s.monitor_key = m.key
      where am.agent_id = $1 and m.kind <> 'push' and s.state <> 'paused'
      order by m.key`,
-    [agentId]
+    [agentId],
+    'list_agent_monitors'
   )
   return rows.map(toAgentMonitor)
 }
 
-/** System-wide: these agents were heard of at `at`. */
-export async function touchAgents(db: Queryable, agentIds: string[], at: Date): Promise<void> {
-  await db.query('update agents set last_seen_at = $2 where id = any($1::uuid[])', [agentIds, at])
+/** An agent that was heard of; `version` null: it told none this time. */
+export interface Sighting {
+  agentId: string
+  version: string | null
 }
 
-/** System-wide: an agent said hello with this version. */
-export async function noteAgentVersion(
-  db: Queryable,
-  agentId: string,
-  version: string | null,
-  at: Date
-): Promise<void> {
-  await db.query('update agents set version = coalesce($2, version), last_seen_at = $3 where id = $1', [
-    agentId,
-    version,
-    at
-  ])
+/** System-wide: these agents were heard of at `at`. */
+export async function noteAgents(db: Queryable, sightings: readonly Sighting[], at: Date): Promise<void> {
+  await db.query(
+    `update agents a set last_seen_at = $3, version = coalesce(u.version, a.version)
+     from unnest($1::uuid[], $2::text[]) as u (id, version) where a.id = u.id`,
+    [sightings.map(({ agentId }) => agentId), sightings.map(({ version }) => version), at]
+  )
 }

@@ -24,13 +24,13 @@ export interface PushUrlRow {
 
 /** System-wide: before the look-up no tenant is known. Revoked keys are not found. */
 export async function findApiKey(db: Queryable, digest: Buffer): Promise<ApiKeyRow | undefined> {
-  const [row] = await db.query<ApiKeyRow>('select * from find_api_key($1)', [digest])
+  const [row] = await db.query<ApiKeyRow>('select * from find_api_key($1)', [digest], 'find_api_key')
   return row
 }
 
 /** System-wide: before the look-up no tenant is known. */
 export async function findPushUrl(db: Queryable, digest: Buffer): Promise<PushUrlRow | undefined> {
-  const [row] = await db.query<PushUrlRow>('select * from find_push_url($1)', [digest])
+  const [row] = await db.query<PushUrlRow>('select * from find_push_url($1)', [digest], 'find_push_url')
   return row
 }
 
