@@ -1,5 +1,10 @@
 import { HEARTBEAT_STATUSES, RECORD_STATUSES } from '../shared/protocol/heartbeat.ts'
-import type { MonitorStateChange, MonitorStateRow, NewTransition, SteadyBeats } from '../shared/store/monitor-states.ts'
+import type {
+  MonitorBeats,
+  MonitorStateChange,
+  MonitorStateRow,
+  NewTransition
+} from '../shared/store/monitor-states.ts'
 import type { Group } from './group.ts'
 import { advance, type Beat, LIVE_MS, liveWindow, type MonitorStatus } from './monitor-state.ts'
 
@@ -9,25 +14,38 @@ export interface Folded {
   transitions: NewTransition[]
 }
 
-/**
- * The rows of one monitor when they can only go on saying what was said: one source, one status, each newer than the one
- * before, and young enough to be live whatever the monitor's interval. Else null.
- */
-export function steadyBeats(group: Group, monitorKey: number, rows: readonly number[]): SteadyBeats | null {
+/** The source that told all these rows, when they may be settled without the fold, else null. */
+function soleSource(group: Group, rows: readonly number[]): string | null {
   const first = rows[0] as number
   const status = group.statuses[first] as number
-  const source = group.sources[first] as number
-  const sourceId = group.sourceIds[source] as string
+  const sourceId = group.sourceIds[group.sources[first] as number] as string
   if (status >= HEARTBEAT_STATUSES.length) return null
   let last = Number.NEGATIVE_INFINITY
   for (const row of rows) {
     const timestamp = group.timestamps[row] as number
     if (timestamp <= last || group.statuses[row] !== status) return null
+    // Young enough to be live whatever the monitor's interval.
     if ((group.receivedAt[row] as number) - timestamp > LIVE_MS) return null
-    if (group.sources[row] !== source && group.sourceIds[group.sources[row] as number] !== sourceId) return null
+    if (group.sourceIds[group.sources[row] as number] !== sourceId) return null
     last = timestamp
   }
-  return { monitorKey, sourceId, status, first: group.timestamps[first] as number, last }
+  return sourceId
+}
+
+/**
+ * What the database is asked about the rows of one monitor. They name their source when they have only one, one status,
+ * each newer than the one before, and all are young: then they may only go on saying what was said.
+ */
+export function beatsOfMonitor(group: Group, monitorKey: number, rows: readonly number[]): MonitorBeats {
+  const first = rows[0] as number
+  const last = rows[rows.length - 1] as number
+  return {
+    monitorKey,
+    sourceId: soleSource(group, rows),
+    status: group.statuses[first] as number,
+    first: group.timestamps[first] as number,
+    last: group.timestamps[last] as number
+  }
 }
 
 /** The rows of one monitor as beats, oldest first; marks that never change a state (start, log) are left out. */

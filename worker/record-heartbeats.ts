@@ -2,12 +2,13 @@ import type { Database, Transaction } from '../shared/db.ts'
 import { copyHeartbeats, mergeHeartbeats, RowEncoder, uuidBytes } from '../shared/store/heartbeat-rows.ts'
 import {
   insertTransitions,
-  lockMonitorStates,
-  moveSteadyMonitors,
-  type SteadyBeats,
+  listExistingMonitors,
+  type MonitorBeats,
+  type MonitorStateRow,
+  touchMonitorStates,
   updateMonitorStates
 } from '../shared/store/monitor-states.ts'
-import { type Folded, foldMonitor, steadyBeats } from './fold.ts'
+import { beatsOfMonitor, type Folded, foldMonitor } from './fold.ts'
 import type { Group } from './group.ts'
 
 /** `copy`: every row is believed new. `merge`: some may be there already. */
@@ -39,30 +40,25 @@ export class Recorder {
   }
 
   async #write(tx: Transaction, group: Group, path: WritePath): Promise<Recorded> {
-    const steady: SteadyBeats[] = []
-    const others: number[] = []
+    const beats: MonitorBeats[] = []
     for (const [monitorKey, rows] of group.rowsByMonitor) {
-      const beats = this.#organizations.has(monitorKey) ? steadyBeats(group, monitorKey, rows) : null
-      if (beats === null) others.push(monitorKey)
-      else steady.push(beats)
+      const found = beatsOfMonitor(group, monitorKey, rows)
+      // Only the fold reads a monitor's organization, which its rows need.
+      beats.push(this.#organizations.has(monitorKey) ? found : { ...found, sourceId: null })
     }
-    const unmoved = steady.length > 0 ? await moveSteadyMonitors(tx, steady) : new Set<number>()
-    const deleted = new Set([...others, ...unmoved])
-    const transitions = deleted.size > 0 ? await this.#fold(tx, group, deleted) : 0
-    const { rows, bytes } = this.#encode(group, deleted)
+    const { count, unsettled } = await touchMonitorStates(tx, beats)
+    const transitions = await this.#fold(tx, group, unsettled)
+    const monitorKeys = [...group.rowsByMonitor.keys()]
+    const existing = count === monitorKeys.length ? null : await listExistingMonitors(tx, monitorKeys)
+    const { rows, bytes } = this.#encode(group, existing)
     if (rows > 0) await (path === 'copy' ? copyHeartbeats(tx, bytes) : mergeHeartbeats(tx, bytes))
     return { rows, skipped: group.size - rows, transitions }
   }
 
-  /** The whole way for these monitors: lock, fold, write. What remains in `monitorKeys` exists no more. */
-  async #fold(tx: Transaction, group: Group, monitorKeys: Set<number>): Promise<number> {
+  /** The whole way for monitors, whose rows are locked. Returns the number of transitions. */
+  async #fold(tx: Transaction, group: Group, states: readonly MonitorStateRow[]): Promise<number> {
     const folded: Folded = { changes: [], transitions: [] }
-    const states = await lockMonitorStates(
-      tx,
-      [...monitorKeys].sort((a, b) => a - b)
-    )
     for (const state of states) {
-      monitorKeys.delete(state.monitor_key)
       this.#remember(state.monitor_key, state.organization_id)
       foldMonitor(group, state, group.rowsByMonitor.get(state.monitor_key) ?? [], folded)
     }
@@ -76,8 +72,11 @@ export class Recorder {
     if (!this.#organizations.has(monitorKey)) this.#organizations.set(monitorKey, uuidBytes(organizationId))
   }
 
-  /** Encodes the rows monitor by monitor, which keeps the index writes together; those of deleted monitors are left out. */
-  #encode(group: Group, deleted: ReadonlySet<number>): { rows: number; bytes: Buffer } {
+  /**
+   * Encodes the rows monitor by monitor, which keeps the index writes together. `existing`: the monitors that are left, or
+   * null for all.
+   */
+  #encode(group: Group, existing: ReadonlySet<number> | null): { rows: number; bytes: Buffer } {
     let messageBytes = 0
     for (const text of group.messages.values()) messageBytes += text.length * 3
     const encoder = new RowEncoder(group.size, messageBytes)
@@ -85,7 +84,7 @@ export class Recorder {
     let count = 0
     for (const [monitorKey, rows] of group.rowsByMonitor) {
       const organizationId = this.#organizations.get(monitorKey)
-      if (organizationId === undefined || deleted.has(monitorKey)) continue
+      if (organizationId === undefined || existing?.has(monitorKey) === false) continue
       count += rows.length
       for (const row of rows) {
         encoder.add(
