@@ -6,6 +6,10 @@ import type { Session } from './session.ts'
 
 /** Sockets that one service may hold in this process. */
 const MAX_SERVICE_SOCKETS = 10
+/**
+ * A message about a revoked key may be lost (it is sent once, after the commit), so every session is looked at this often.
+ */
+const REVIEW_MS = 300_000
 
 /** Who is connected to this process, and the clockwork over them. */
 export class Connections {
@@ -69,14 +73,23 @@ export class Connections {
   /**
    * Once a second: ends the sockets that said no hello, or nothing whole for too long, and pings those whose turn it is.
    * uWebSockets.js tells only whole messages and pongs, so a frame that drips in is ended by the same rule as silence.
+   * Returns the sessions whose rights were last looked at long ago. `now`: monotonic ms.
    */
-  tick(now: number): void {
+  tick(now: number): Session[] {
     for (const session of this.#awaitingHello) {
       if (session.state !== 'opened') this.#awaitingHello.delete(session)
       else if (now - session.openedAt > PROTOCOL.helloTimeoutMs) session.close(CLOSE.silent)
     }
-    for (const session of this.all()) if (now - session.heardAt > PROTOCOL.silenceMs) session.close(CLOSE.silent)
+    const stale: Session[] = []
+    for (const session of this.all()) {
+      if (now - session.heardAt > PROTOCOL.silenceMs) session.close(CLOSE.silent)
+      else if (now - session.reviewedAt > REVIEW_MS) {
+        session.reviewedAt = now
+        stale.push(session)
+      }
+    }
     for (const session of this.#slots[this.#turn] ?? []) session.ws?.ping()
     this.#turn = (this.#turn + 1) % this.#slots.length
+    return stale
   }
 }

@@ -13,8 +13,9 @@ import type { RateLimit } from '../shared/rate-limit.ts'
 import type { RedisClient } from '../shared/redis.ts'
 import { TLS12_CIPHERS } from '../shared/tls.ts'
 import { Connections } from './connections.ts'
-import { createGreeter } from './greeter.ts'
+import { greet } from './greeter.ts'
 import { createResume, type Resume } from './resume.ts'
+import { createReviewer, type Reviewer } from './reviewer.ts'
 import { Session, type SessionHost, type SocketData } from './session.ts'
 import { createSightings, type Sightings } from './sightings.ts'
 import { handleUpgrade, refuse, type UpgradeDeps } from './upgrade.ts'
@@ -42,7 +43,10 @@ export interface GatewayDeps {
   refusals: RateLimit
   metrics: Metrics
   log: Log
+  /** Epoch ms. */
   clock: () => number
+  /** Milliseconds that never jump. */
+  monotonic?: () => number
   random: () => number
 }
 
@@ -101,17 +105,33 @@ function until(condition: () => boolean, ms: number): Promise<void> {
 
 interface Parts {
   deps: GatewayDeps
+  monotonic: () => number
   connections: Connections
-  host: SessionHost
+  resume: Resume
+  sightings: Sightings
+  reviewer: Reviewer
 }
 
-function createHost(deps: GatewayDeps, greet: SessionHost['greet'], resume: Resume): SessionHost {
+function createParts(deps: GatewayDeps): Parts {
+  const connections = new Connections()
+  return {
+    deps,
+    monotonic: deps.monotonic ?? (() => performance.now()),
+    connections,
+    resume: createResume({ client: deps.redis, prefix: deps.prefix, log: deps.log }),
+    sightings: createSightings(deps.db, deps.log, deps.clock),
+    reviewer: createReviewer({ ...deps, connections })
+  }
+}
+
+function createHost({ deps, monotonic, resume, sightings }: Parts): SessionHost {
   const closes = deps.metrics.counter('pulsegate_gateway_closes_total', 'code')
   return {
     door: deps.door,
-    clock: deps.clock,
+    monotonic,
     random: deps.random,
-    greet,
+    refreshed: (caller) => deps.callers.refreshed(caller),
+    greet: (session, hello) => greet(session, hello, { ...deps, resume, sightings }),
     ackSoon: createAckQueue(),
     acknowledged: ({ caller, stream, acked }) => resume.note(caller.sourceId, stream, acked),
     onClosing: (code) => closes.inc({ code: String(code) })
@@ -133,7 +153,8 @@ function opened(ws: WebSocket<SocketData>, { deps, connections }: Parts): void {
 }
 
 function behaviour(parts: Parts): WebSocketBehavior<SocketData> {
-  const { deps, connections, host } = parts
+  const { deps, monotonic, connections } = parts
+  const host = createHost(parts)
   const refused = deps.metrics.counter('pulsegate_gateway_upgrades_refused_total', 'code')
   const upgradeDeps: UpgradeDeps = {
     callers: deps.callers,
@@ -144,7 +165,7 @@ function behaviour(parts: Parts): WebSocketBehavior<SocketData> {
     onRefused: (code) => refused.inc({ code })
   }
   const heard = (ws: WebSocket<SocketData>) => {
-    ws.getUserData().session.heardAt = deps.clock()
+    ws.getUserData().session.heardAt = monotonic()
   }
   return {
     maxPayloadLength: TRANSPORT_MAX_BYTES,
@@ -170,13 +191,13 @@ function behaviour(parts: Parts): WebSocketBehavior<SocketData> {
 }
 
 /** Pings, deadlines, and once in a while the time that connected agents were last heard of. */
-function startClock({ deps, connections }: Parts, sightings: Sightings): NodeJS.Timeout {
+function startClock({ deps, monotonic, connections, reviewer, sightings }: Parts): NodeJS.Timeout {
   const sockets = deps.metrics.gauge('pulsegate_gateway_sockets')
   let ticks = 0
   return setInterval(() => {
-    const now = deps.clock()
+    const now = monotonic()
     sockets.set(connections.size)
-    connections.tick(now)
+    reviewer.review(connections.tick(now))
     ticks = (ticks + 1) % SEEN_TICKS
     if (ticks !== 0) return
     for (const { heardAt, caller } of connections.all()) {
@@ -198,28 +219,24 @@ async function drain({ deps, connections }: Parts): Promise<void> {
 export async function startGateway(deps: GatewayDeps): Promise<Gateway> {
   const { module: uws, build } = loadUws()
   deps.log.info({ build }, 'WebSocket server')
-  const connections = new Connections()
-  const resume = createResume({ client: deps.redis, prefix: deps.prefix, log: deps.log })
-  const sightings = createSightings(deps.db, deps.log, deps.clock)
-  const greeter = createGreeter({ ...deps, connections, resume, sightings })
-  const parts: Parts = { deps, connections, host: createHost(deps, greeter.greet, resume) }
+  const parts = createParts(deps)
   const app = deps.tls
     ? uws.SSLApp({ cert_file_name: deps.tls.certFile, key_file_name: deps.tls.keyFile, ssl_ciphers: TLS12_CIPHERS })
     : uws.App()
   app.ws<SocketData>('/*', behaviour(parts))
   app.any('/*', (res, req) => answerPlainHttp(res, req.getUrl()))
   const token = await listen(app, deps.port)
-  const clockwork = startClock(parts, sightings)
+  const clockwork = startClock(parts)
   return {
     port: uws.us_socket_local_port(token),
-    sockets: () => connections.size,
+    sockets: () => parts.connections.size,
     stop: async () => {
       uws.us_listen_socket_close(token)
       await drain(parts)
       clearInterval(clockwork)
-      greeter.stop()
-      await resume.stop()
-      await sightings.stop()
+      parts.reviewer.stop()
+      await parts.resume.stop()
+      await parts.sightings.stop()
     }
   }
 }

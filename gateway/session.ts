@@ -16,8 +16,11 @@ export interface SocketData {
 /** What a session needs of the gateway around it; one object for all sessions. */
 export interface SessionHost {
   door: Door
-  clock: () => number
+  /** Milliseconds that never jump, for everything about silence. */
+  monotonic: () => number
   random: () => number
+  /** The caller as it is now, for a monitor that it does not know yet. */
+  refreshed(caller: Caller): Promise<Caller>
   /** Answers a hello: reads the remembered `acked` and the monitors, then calls `session.welcome`. */
   greet(session: Session, hello: Hello): void
   /** The session has something to acknowledge; `sendAck` is called soon, once for many frames. */
@@ -25,6 +28,15 @@ export interface SessionHost {
   /** The session acknowledged up to `session.acked`. */
   acknowledged(session: Session): void
   onClosing(code: number): void
+}
+
+/** Does the caller know every monitor named here? A monitor may have been given to it a moment ago. */
+function knowsMonitors({ monitors }: Caller, items: readonly unknown[]): boolean {
+  for (const item of items) {
+    const monitorId = (item as { monitorId?: unknown } | null)?.monitorId
+    if (typeof monitorId === 'string' && !monitors.has(monitorId)) return false
+  }
+  return true
 }
 
 /**
@@ -36,9 +48,12 @@ export class Session implements Receipt {
   readonly keyDigest: string
   /** UUIDv7, so a newer connection of the same agent sorts later. */
   readonly connection: string
+  /** Monotonic ms. */
   readonly openedAt: number
-  /** When a whole frame or a pong last came, epoch ms. */
+  /** When a whole frame or a pong last came, monotonic ms. */
   heardAt: number
+  /** When its key and monitors were last looked at, monotonic ms. */
+  reviewedAt: number
   state: 'opened' | 'greeting' | 'welcomed' | 'ended' = 'opened'
   /** The agent's stream, known from its hello on. */
   stream = ''
@@ -59,8 +74,9 @@ export class Session implements Receipt {
     this.caller = caller
     this.keyDigest = keyDigest
     this.connection = connection
-    this.openedAt = host.clock()
+    this.openedAt = host.monotonic()
     this.heardAt = this.openedAt
+    this.reviewedAt = this.openedAt
   }
 
   get inFlight(): number {
@@ -70,7 +86,7 @@ export class Session implements Receipt {
   /** A message arrived. Must not throw for anything a peer can send. */
   receive(message: ArrayBuffer, isBinary: boolean): void {
     if (this.state === 'ended') return
-    this.heardAt = this.#host.clock()
+    this.heardAt = this.#host.monotonic()
     if (isBinary) return this.close(CLOSE.unsupportedData)
     if (message.byteLength > MAX_BATCH_BYTES) return this.close(CLOSE.tooBig)
     const frame = readFrame(Buffer.from(message).toString('utf8'))
@@ -98,11 +114,27 @@ export class Session implements Receipt {
     if (!inOrder) return this.close(CLOSE.badMessage)
     if (items.length > MAX_ITEMS) return this.close(CLOSE.tooBig)
     if (this.#pending.length >= PROTOCOL.maxInFlight) return this.close(CLOSE.tooManyInFlight)
+    if (this.#first === 0) this.#first = seq
+    // Its place is taken before it is judged, which may take a look-up.
+    this.#pending.push(1)
+    if (knowsMonitors(this.caller, items)) return this.#judge(frame)
+    void this.#refresh().then(() => this.#judge(frame))
+  }
+
+  async #refresh(): Promise<void> {
+    try {
+      this.caller = await this.#host.refreshed(this.caller)
+    } catch {
+      // The database is away: what is known decides.
+    }
+  }
+
+  #judge({ seq, items }: HeartbeatsFrame): void {
+    if (this.state === 'ended') return
     const result = this.#host.door.accept(this.caller, items, this, seq)
     if (result === null) return this.close(CLOSE.overloaded)
-    if (this.#first === 0) this.#first = seq
-    this.#pending.push(result.parts)
     if (result.rejected.length > 0) this.send({ type: 'reject', seq, errors: [...result.rejected] })
+    this.#pending[seq - this.#first] = result.parts
     if (result.parts === 0) this.#advance()
   }
 

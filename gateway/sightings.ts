@@ -17,6 +17,10 @@ const WRITE_MS = 1000
 export function createSightings(db: Database, log: Log, clock: () => number): Sightings {
   let noted = new Map<string, string | null>()
 
+  function note(agentId: string, version: string | null): void {
+    noted.set(agentId, version ?? noted.get(agentId) ?? null)
+  }
+
   async function write(): Promise<void> {
     if (noted.size === 0) return
     const sightings = [...noted].map(([agentId, version]) => ({ agentId, version }))
@@ -24,15 +28,14 @@ export function createSightings(db: Database, log: Log, clock: () => number): Si
     try {
       await noteAgents(db, sightings, new Date(clock()))
     } catch (error) {
-      log.warn({ err: error }, 'the time agents were last seen was not written')
+      log.warn({ err: error }, 'the time agents were last seen was not written; trying again')
+      for (const { agentId, version } of sightings) note(agentId, noted.get(agentId) ?? version)
     }
   }
 
   const timer = setInterval(() => void write(), WRITE_MS)
   return {
-    note: (agentId, version) => {
-      noted.set(agentId, version ?? noted.get(agentId) ?? null)
-    },
+    note,
     stop: async () => {
       clearInterval(timer)
       await write()

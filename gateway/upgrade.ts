@@ -1,5 +1,5 @@
 import { AppError, PROBLEM_TYPE, SECURITY_HEADERS, toProblem } from '../shared/errors.ts'
-import type { Caller } from '../shared/identity/caller.ts'
+import { type Caller, mayReport } from '../shared/identity/caller.ts'
 import type { Callers } from '../shared/identity/callers.ts'
 import type { Log } from '../shared/log.ts'
 import type { ErrorCode } from '../shared/protocol/errors.ts'
@@ -104,7 +104,7 @@ async function admit(handshake: Handshake, deps: UpgradeDeps): Promise<Admitted>
     throw new AppError('unauthorized', { detail: 'Send a valid API key as "Authorization: Bearer <API_KEY>".' })
   }
   if (caller.suspended) throw new AppError('organization_suspended')
-  if (!caller.scopes.has('heartbeats:write')) {
+  if (!mayReport(caller)) {
     throw new AppError('insufficient_scope', { detail: 'The key needs the scope heartbeats:write.' })
   }
   const refusal = deps.refuseSocket(caller)

@@ -58,8 +58,14 @@ export async function subscribeChanges({ subscriber, prefix, log }: Options): Pr
     }
   })
   await subscriber.client.subscribe(channelOf(prefix))
-  // Fires on re-connection only: the first `ready` was before this line. ioredis subscribes again by itself.
-  subscriber.client.on('ready', () => tell({ type: 'resync' }))
+  // Fires on re-connection only: the first `ready` was before this line. What is published before the subscription stands
+  // again is not heard, so doubt begins after it.
+  subscriber.client.on('ready', () => {
+    subscriber.client.subscribe(channelOf(prefix)).then(
+      () => tell({ type: 'resync' }),
+      (error) => log.warn({ err: error }, 'changes could not be subscribed to again')
+    )
+  })
   return {
     listen: (listener) => {
       listeners.add(listener)

@@ -12,8 +12,8 @@ type Read = () => Promise<Caller | null>
 
 interface Entry {
   caller: Caller
+  /** Monotonic ms. */
   readAt: number
-  read: Read
 }
 
 function touches(change: Change, caller: Caller): boolean {
@@ -33,46 +33,60 @@ function touches(change: Change, caller: Caller): boolean {
 /** Callers by the name of what they showed, kept for a short while and forgotten as soon as a change touches them. */
 export class CallerCache {
   readonly #entries = new Map<string, Entry>()
-  readonly #clock: () => number
+  /** How to read a caller again, for as long as somebody holds it, even when the cache does not. */
+  readonly #origins = new WeakMap<Caller, { name: string; read: Read }>()
+  /** Look-ups under way, so that many who ask for one caller cost one. */
+  readonly #underWay = new Map<string, Promise<Caller | null>>()
+  /** What each look-up under way heard of: one that began before a revocation is not believed after it. */
+  readonly #hearing = new Set<Change[]>()
   readonly #unlisten: () => void
-  // Counts what was heard, so that a look-up that began before a revocation is not kept, nor believed, after it.
-  #heard = 0
 
-  constructor(changes: Changes, clock: () => number) {
-    this.#clock = clock
+  constructor(changes: Changes) {
     this.#unlisten = changes.listen((change) => this.#hear(change))
   }
 
   #hear(change: Change): void {
     if (change.type === 'agent_connected') return
-    this.#heard++
+    for (const heard of this.#hearing) heard.push(change)
     for (const [name, { caller }] of this.#entries) if (touches(change, caller)) this.#entries.delete(name)
   }
 
-  async find(name: string, read: Read, trustMs = TRUST_MS): Promise<Caller | null> {
+  find(name: string, read: Read, trustMs = TRUST_MS): Promise<Caller | null> {
     const known = this.#entries.get(name)
-    if (known !== undefined && this.#clock() - known.readAt < trustMs) return known.caller
-    let caller: Caller | null
-    let before: number
-    do {
-      before = this.#heard
-      caller = await read()
-    } while (before !== this.#heard)
-    this.#entries.delete(name)
-    if (caller !== null) this.#keep(name, { caller, readAt: this.#clock(), read })
-    return caller
+    if (known !== undefined && performance.now() - known.readAt < trustMs) return Promise.resolve(known.caller)
+    const underWay = this.#underWay.get(name)
+    if (underWay !== undefined) return underWay
+    const reading = this.#read(name, read).finally(() => this.#underWay.delete(name))
+    this.#underWay.set(name, reading)
+    return reading
   }
 
   /** The caller as it is now, read anew at most once a second. */
   async refreshed(caller: Caller): Promise<Caller> {
-    for (const [name, entry] of this.#entries) {
-      if (entry.caller === caller) return (await this.find(name, entry.read, FRESH_MS)) ?? caller
-    }
-    return caller
+    const origin = this.#origins.get(caller)
+    return origin === undefined ? caller : ((await this.find(origin.name, origin.read, FRESH_MS)) ?? caller)
   }
 
-  #keep(name: string, entry: Entry): void {
-    this.#entries.set(name, entry)
+  async #read(name: string, read: Read): Promise<Caller | null> {
+    const heard: Change[] = []
+    this.#hearing.add(heard)
+    try {
+      let caller = await read()
+      while (caller !== null && heard.some((change) => touches(change, caller as Caller))) {
+        heard.length = 0
+        caller = await read()
+      }
+      this.#entries.delete(name)
+      if (caller !== null) this.#keep(name, caller, read)
+      return caller
+    } finally {
+      this.#hearing.delete(heard)
+    }
+  }
+
+  #keep(name: string, caller: Caller, read: Read): void {
+    this.#origins.set(caller, { name, read })
+    this.#entries.set(name, { caller, readAt: performance.now() })
     const [oldest] = this.#entries.keys()
     if (this.#entries.size > CAPACITY && oldest !== undefined) this.#entries.delete(oldest)
   }

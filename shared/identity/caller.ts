@@ -12,3 +12,8 @@ export interface Caller {
   /** Public monitor id → internal key: the monitors that this caller may report. */
   readonly monitors: ReadonlyMap<string, number>
 }
+
+/** May this caller bring heartbeats in at all? Which monitors is another question. */
+export function mayReport(caller: Caller): boolean {
+  return !caller.suspended && caller.scopes.has('heartbeats:write')
+}

@@ -25,7 +25,6 @@ interface Options {
   db: Database
   secrets: Secrets
   changes: Changes
-  clock: () => number
 }
 
 function fromKey(row: ApiKeyRow): Caller {
@@ -74,8 +73,8 @@ function fromPushUrl(row: PushUrlRow): Caller {
 }
 
 /** Looks callers up by what they show, with a short cache that follows `changes`. */
-export function createCallers({ db, secrets, changes, clock }: Options): Callers {
-  const cache = new CallerCache(changes, clock)
+export function createCallers({ db, secrets, changes }: Options): Callers {
+  const cache = new CallerCache(changes)
 
   function digestOf(apiKey: string): string | null {
     return looksLikeApiKey(apiKey) ? secrets.digest(apiKey).toString('base64') : null

@@ -29,6 +29,8 @@ export class Batch {
   readonly way: WayIn
   /** When its first heartbeat came, epoch ms. */
   readonly openedAt: number
+  /** The same moment in monotonic ms, which deadlines are counted from: the wall clock may jump. */
+  readonly bornAt = performance.now()
   /** Resolves when it is settled, either way. */
   readonly done: Promise<void>
   /** Number of the hand-in that wrote here last: tells the door whether its receipt is already noted. */

@@ -1,6 +1,7 @@
 import { AppError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
+import { PROTOCOL } from '../protocol/frames.ts'
 import type { IngestQueue } from '../queue.ts'
 import { Batch, type Receipt, type Row } from './batch.ts'
 import { MAX_JOB_ITEMS, type WayIn } from './job.ts'
@@ -8,8 +9,6 @@ import { type FlushRule, Lane } from './lane.ts'
 
 /** Bytes of heartbeats that may wait in this process; beyond it the door says `overloaded`. */
 const MAX_BYTES = 64 * 1024 * 1024
-/** Longest time from a heartbeat's coming to its being on disk; then whoever waits is told no. */
-const DURABLE_MS = 5000
 const CHECK_MS = 250
 const FLUSH: Record<WayIn, FlushRule> = { socket: 'timer', http: 'turn' }
 
@@ -110,10 +109,10 @@ export class Batcher {
   }
 
   #failLate(): void {
-    const now = this.#options.clock()
+    const now = performance.now()
     let waiting = 0
     for (const batch of this.#unsettled) {
-      if (now - batch.openedAt <= DURABLE_MS) {
+      if (now - batch.bornAt <= PROTOCOL.durableWithinMs) {
         waiting += batch.size
         continue
       }

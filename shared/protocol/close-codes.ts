@@ -43,7 +43,12 @@ export const CLOSE = {
     action: 'retry'
   },
   keyRevoked: { code: 4401, reason: 'key_revoked', meaning: 'The API key was rotated or deleted.', action: 'hold' },
-  suspended: { code: 4403, reason: 'suspended', meaning: 'The organization is suspended.', action: 'hold' },
+  suspended: {
+    code: 4403,
+    reason: 'suspended',
+    meaning: 'The organization is suspended, or the key may no longer report.',
+    action: 'hold'
+  },
   silent: {
     code: 4408,
     reason: 'silent',

@@ -54,12 +54,20 @@ export const agentMonitorSchema = z
   .meta({ id: 'AgentMonitor' })
 export type AgentMonitor = z.infer<typeof agentMonitorSchema>
 
+/** PostgreSQL keeps no U+0000 in a text. */
+function agentText(longest: number) {
+  return z
+    .string()
+    .max(longest)
+    .refine((text) => !text.includes('\u0000'), 'must not contain U+0000')
+}
+
 export const helloSchema = z
   .object({
     type: z.literal('hello'),
     stream: z.uuid().meta({ description: 'One id for the life of one spool.' }),
     first: sequence.meta({ description: 'The lowest seq that the agent will still send.' }),
-    agent: z.object({ name: z.string().max(200).optional(), version: z.string().max(100).optional() }).optional()
+    agent: z.object({ name: agentText(200).optional(), version: agentText(100).optional() }).optional()
   })
   .meta({ id: 'Hello' })
 

@@ -132,3 +132,32 @@ t.test('an address that is refused sixty times in a minute has to wait', async (
   t.match(refusal, { status: 429, code: 'rate_limited' })
   t.ok(Number(refusal.headers['retry-after']) > 0)
 })
+
+t.test('a key that loses the right to report loses its socket', async (t) => {
+  const { stores, tenant, agent, gateway } = await gatewayTenantFor(t)
+  const socket = await connectAgent({ url: gateway.url, apiKey: agent.apiKey })
+  await socket.hello()
+  await stores.db.query("update agents set scopes = '{monitors:read}' where id = $1", [agent.id])
+  const { organizationId } = tenant
+  const change = { type: 'agent_changed', organizationId, agentId: agent.id } as const
+  await publishChange(stores.redis.client, stores.prefix, change)
+  t.match(await socket.closed, { code: 4403 })
+})
+
+t.test('a revocation that nobody was told of is found by itself', async (t) => {
+  let skewMs = 0
+  const { stores, monitorId, agent, gateway } = await gatewayTenantFor(t, {
+    monotonic: () => performance.now() + skewMs
+  })
+  const socket = await connectAgent({ url: gateway.url, apiKey: agent.apiKey })
+  await socket.hello()
+  await stores.db.query('update api_keys set revoked_at = now() where id = $1', [agent.keyId])
+  stores.callers.stop()
+  // Five minutes go by, in steps that are no silence.
+  for (let seq = 1; seq <= 6; seq++) {
+    socket.send({ type: 'heartbeats', seq, items: [heartbeatOf(monitorId)] })
+    await socket.next('ack')
+    skewMs += 51_000
+  }
+  t.match(await socket.closed, { code: 4401 })
+})

@@ -158,3 +158,27 @@ t.test('a stopping gateway lets what is under way be acknowledged and sends agen
   await stopping
   await t.rejects(connectAgent({ url: gateway.url, apiKey: agent.apiKey }), { code: 'ECONNREFUSED' })
 })
+
+t.test(
+  'a monitor given to an agent is accepted in its next frame, even before the gateway has heard of it',
+  async (t) => {
+    const { stores, tenant, monitorId, agent, gateway } = await gatewayTenantFor(t)
+    const socket = await connectAgent({ url: gateway.url, apiKey: agent.apiKey })
+    await socket.hello()
+    const added = await tenant.addMonitor()
+    await stores.db.query(
+      'insert into agent_monitors (organization_id, agent_id, monitor_key) select $1, $2, key from monitors where id = $3',
+      [tenant.organizationId, agent.id, added]
+    )
+    // The caller was read a moment ago; a second later it may be read again.
+    await waitFor(async () => {
+      const caller = await stores.callers.byApiKey(agent.apiKey)
+      return caller !== null && (await stores.callers.refreshed(caller)).monitors.has(added)
+    })
+    socket.send({ type: 'heartbeats', seq: 1, items: [heartbeatOf(added), heartbeatOf(monitorId)] })
+    socket.send({ type: 'heartbeats', seq: 2, items: [heartbeatOf(monitorId)] })
+    await waitFor(() => socket.frames.some((frame) => frame.type === 'ack' && frame.seq === 2))
+    t.notOk(socket.frames.some(({ type }) => type === 'reject'))
+    await socket.close()
+  }
+)

@@ -105,7 +105,7 @@ export async function apiFor(t: TearsDown, stores: Stores, options: ApiOptions =
   const { queue, log, prefix, redis, secrets, changes } = stores
   const metrics = createMetrics()
   const db = connectDb({ url: stores.databaseUrl, role: 'pulsegate_api', log, max: 5 })
-  const callers = createCallers({ db, secrets, changes, clock })
+  const callers = createCallers({ db, secrets, changes })
   const door = createDoor({ queue, way: 'http', metrics, log, clock })
   const oldestUnqueued = () => door.oldestUnqueued()
   const instance = announce({ client: redis.client, prefix, kind: 'api', id: uuidv7(), oldestUnqueued, clock })

@@ -56,7 +56,7 @@ export async function openStores(t: TearsDown, options: StoresOptions = {}): Pro
   const redis = await connectRedis({ url: redisUrl, log, whenAway: 'fail' })
   const subscriber = await connectRedis({ url: redisUrl, log, whenAway: 'wait' })
   const changes = await subscribeChanges({ subscriber, prefix, log })
-  const callers = createCallers({ db, secrets, changes, clock })
+  const callers = createCallers({ db, secrets, changes })
   const queue = openQueue({ redis, prefix, shards })
   t.teardown(async () => {
     callers.stop()
@@ -80,14 +80,15 @@ export interface TestGateway {
 
 export interface GatewayOptions {
   drainMs?: number
-  clock?: () => number
+  /** Milliseconds that the test may move on. */
+  monotonic?: () => number
 }
 
 /** A gateway in this process, on plain sockets and a free port. */
 export async function gatewayFor(
   t: TearsDown,
   stores: Stores,
-  { drainMs = 1000, clock = Date.now }: GatewayOptions = {}
+  { drainMs = 1000, monotonic = () => performance.now() }: GatewayOptions = {}
 ): Promise<TestGateway> {
   const { queue, log, prefix } = stores
   const metrics = createMetrics()
@@ -111,6 +112,7 @@ export async function gatewayFor(
     refusals: createLocalLimit({ name: 'refused', points: 60, seconds: 60 }),
     metrics,
     clock,
+    monotonic,
     random: Math.random
   })
   let stopping: Promise<void> | undefined
