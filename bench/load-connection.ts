@@ -86,7 +86,10 @@ function createScanner(at: Positions, handlers: FrameHandlers) {
   })
 }
 
-/** Opens one socket, upgrades it, says hello, and resolves when the server has welcomed it. */
+/**
+ * Opens one socket, upgrades it, says hello, and resolves when the server has welcomed it. Rejects when the socket ends before
+ * that; only a later end is told to the listener.
+ */
 export function openLoadConnection(
   plan: LoadPlan,
   sender: Sender,
@@ -95,26 +98,32 @@ export function openLoadConnection(
 ): Promise<LoadConnection> {
   return new Promise((resolve, reject) => {
     const at: Positions = { next: FIRST_SEQ, acked: FIRST_SEQ - 1 }
+    let welcomed = false
+    const onWelcome = () => {
+      welcomed = true
+      resolve(connection)
+    }
+    const onClosed = (reason: string) => {
+      if (welcomed) listener.onClosed(reason)
+      else reject(new Error(reason))
+    }
     const scanner = createScanner(at, {
-      onWelcome: () => resolve(connection),
+      onWelcome,
       onRejected: listener.onRejected,
-      onClosed: listener.onClosed,
+      onClosed,
       write: (bytes) => socket.write(bytes)
     })
     const socket = openLoadSocket(plan, sender.apiKey, {
       onOpen() {
         if (plan.hello) socket.write(hello())
-        else resolve(connection)
+        else onWelcome()
       },
       onBytes(bytes, length) {
         const before = at.acked
         scanner.read(bytes, length)
         if (at.acked > before) listener.onAcked(connection, before + 1, at.acked)
       },
-      onEnd(error) {
-        reject(error)
-        listener.onClosed(error.message)
-      }
+      onEnd: (error) => onClosed(error.message)
     })
     const ring = createFrameRing(sender.monitorIds, plan.window, plan.itemsPerFrame)
     const connection = createConnection(index, ring, socket, at)

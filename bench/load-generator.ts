@@ -5,6 +5,7 @@ import type { LoadEvent, LoadPlan, LoadResult, Sender } from './load-plan.ts'
 
 /** Connections that are being opened at the same time: enough to hide the round trip, too few to overrun the backlog. */
 const OPENING = 64
+const OPENING_TRIES = 3
 /** How long the generator waits for the last acknowledgements, in milliseconds. */
 const LAST_ACKS_MS = 15_000
 const TICK_MS = 1
@@ -126,19 +127,36 @@ function openLoop(plan: LoadPlan, clock: Clock, counts: Counts, lateness: Return
   }
 }
 
-async function openAll(plan: LoadPlan, senders: readonly Sender[], listener: LoadListener): Promise<LoadConnection[]> {
+interface Opened {
+  connections: LoadConnection[]
+  /** Sockets that ended before their welcome and were opened again, as an agent does. */
+  reopened: number
+}
+
+async function openAll(plan: LoadPlan, senders: readonly Sender[], listener: LoadListener): Promise<Opened> {
   const connections: LoadConnection[] = []
   let next = 0
+  let reopened = 0
+  async function open(sender: Sender, index: number): Promise<LoadConnection> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await openLoadConnection(plan, sender, index, listener)
+      } catch (error) {
+        if (tries === OPENING_TRIES) throw error
+        reopened++
+      }
+    }
+  }
   async function openMore(): Promise<void> {
     while (next < plan.connections) {
       const index = next++
       const sender = senders[plan.firstSender + index]
       if (!sender) throw new Error('the fleet has too few senders')
-      connections[index] = await openLoadConnection(plan, sender, index, listener)
+      connections[index] = await open(sender, index)
     }
   }
   await Promise.all(Array.from({ length: OPENING }, openMore))
-  return connections
+  return { connections, reopened }
 }
 
 function sleep(milliseconds: number): Promise<void> {
@@ -158,9 +176,9 @@ async function drive(plan: LoadPlan, senders: readonly Sender[]): Promise<LoadRe
   const lateness = createLatencies()
   const loop = plan.loop === 'open' ? openLoop(plan, clock, counts, lateness) : closedLoop(plan, clock, counts)
   const opening = performance.now()
-  const connections = await openAll(plan, senders, loop)
+  const { connections, reopened } = await openAll(plan, senders, loop)
   connections.forEach(clock.admit)
-  say({ event: 'connected', milliseconds: performance.now() - opening })
+  say({ event: 'connected', milliseconds: performance.now() - opening, reopened })
   if (plan.loop === 'idle') return null
 
   const startedAt = Date.now()
@@ -179,6 +197,7 @@ async function drive(plan: LoadPlan, senders: readonly Sender[]): Promise<LoadRe
     acked: counts.ackedFrames * plan.itemsPerFrame,
     unacked: unackedFrames * plan.itemsPerFrame,
     rejected: counts.rejectedItems,
+    reopened,
     p50: clock.latencies.quantile(0.5),
     p99: clock.latencies.quantile(0.99),
     lateness: lateness.quantile(0.99),

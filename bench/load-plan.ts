@@ -27,7 +27,9 @@ export interface LoadPlan {
 }
 
 /** What the load generator prints on stdout, one JSON object a line. */
-export type LoadEvent = { event: 'connected'; milliseconds: number } | ({ event: 'done' } & LoadResult)
+export type LoadEvent =
+  | { event: 'connected'; milliseconds: number; reopened: number }
+  | ({ event: 'done' } & LoadResult)
 
 export interface LoadResult {
   /** Heartbeats acknowledged while the load ran, per second. */
@@ -37,6 +39,8 @@ export interface LoadResult {
   /** Heartbeats sent and never acknowledged; anything but 0 spoils the run. */
   unacked: number
   rejected: number
+  /** Sockets that ended before their welcome and were opened again. */
+  reopened: number
   /** Milliseconds from the time a frame was due (open) or written (closed) to its acknowledgement. */
   p50: number
   p99: number

@@ -78,6 +78,6 @@ export function openLoadSocket(plan: LoadPlan, apiKey: string, listener: LoadSoc
   const socket = connect(plan, onread, () => socket.write(upgradeRequest(plan.port, apiKey)))
   socket.setNoDelay(true)
   socket.on('error', (error) => listener.onEnd(error))
-  socket.on('close', () => listener.onEnd(new Error('the socket was closed')))
+  socket.on('close', () => listener.onEnd(new Error(`the socket was closed ${open ? 'after' : 'before'} its upgrade`)))
   return { write: (bytes) => socket.write(bytes), destroy: () => socket.destroy() }
 }

@@ -23,7 +23,8 @@ export interface Shape {
   durationMs: number
 }
 
-const CONNECTIONS = 1000
+/** Sockets of every load. */
+export const CONNECTIONS = 1000
 const CLOSED_WINDOW = 16
 /** The protocol's `maxInFlight`. */
 const OPEN_WINDOW = 64

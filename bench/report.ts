@@ -3,7 +3,7 @@ import type { Drain } from './drain.ts'
 import { FLEET } from './fleet.ts'
 import type { IdleMemory } from './idle.ts'
 import type { LoadResult } from './load-plan.ts'
-import { type Measurement, median, PROCESSES } from './measure.ts'
+import { CONNECTIONS, type Measurement, median, PROCESSES } from './measure.ts'
 import type { Ground } from './setup.ts'
 
 export interface Pair<T> {
@@ -166,6 +166,14 @@ function machine({ versions }: Figures): string {
   )
 }
 
+/** A line only where something was noted. */
+function reopenedLine(figures: Figures): string {
+  const results = lines(figures).flatMap((line) => line.results)
+  const reopened = results.reduce((sum, result) => sum + result.reopened, 0)
+  if (reopened === 0) return ''
+  return `- ${reopened} of ${whole(results.length * CONNECTIONS)} sockets ended before their welcome and were opened again.\n`
+}
+
 /** docs/benchmarks.md: ratios first, since they hold on other machines; absolute figures after them. */
 export function renderReport(figures: Figures): string {
   const { bareServer, rawCopy, idle } = figures
@@ -231,5 +239,5 @@ ${table(
 - Memory: growth of the gateway's resident memory from 2,000 to ${whole(idle.connections)} welcomed connections, divided by their number;
   a garbage collection is forced before both readings. The whole process is read without one.
 - Medians of 3 runs (frames of 10: 2, 2,000/s: 1), ours and bare in turn.
-`
+${reopenedLine(figures)}`
 }
