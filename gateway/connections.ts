@@ -18,7 +18,6 @@ export class Connections {
   /** Pings are spread over the interval: slot i is served in second i of it. */
   readonly #slots: Array<Set<Session>> = Array.from({ length: PROTOCOL.pingIntervalMs / 1000 }, () => new Set())
   readonly #awaitingHello = new Set<Session>()
-  readonly #slotOf = new WeakMap<Session, number>()
   #turn = 0
   #size = 0
 
@@ -38,7 +37,7 @@ export class Connections {
     this.#size++
     const slot = this.#size % this.#slots.length
     this.#slots[slot]?.add(session)
-    this.#slotOf.set(session, slot)
+    session.slot = slot
     this.#awaitingHello.add(session)
     const { sourceId } = session.caller
     const mates = this.#bySource.get(sourceId)
@@ -47,8 +46,7 @@ export class Connections {
   }
 
   remove(session: Session): void {
-    const slot = this.#slotOf.get(session)
-    if (slot === undefined || !this.#slots[slot]?.delete(session)) return
+    if (!this.#slots[session.slot]?.delete(session)) return
     this.#size--
     this.#awaitingHello.delete(session)
     const { sourceId } = session.caller

@@ -62,6 +62,8 @@ export class Session implements Receipt {
   /** Check sum of the monitors last told, to tell again only what changed. */
   monitorsSum = 0
   ackPlanned = false
+  /** In which second of the ping interval it is pinged. */
+  slot = 0
   ws: WebSocket<SocketData> | null = null
   readonly #host: SessionHost
   /** Parts still to be made durable, for each frame from `#first` on. */

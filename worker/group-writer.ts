@@ -1,4 +1,4 @@
-import { type Database, isTransient, sqlState } from '../shared/db.ts'
+import { type Database, isMisfit, isTransient, sqlState } from '../shared/db.ts'
 import type { IngestJob } from '../shared/ingest/job.ts'
 import type { Log } from '../shared/log.ts'
 import type { Metrics } from '../shared/metrics.ts'
@@ -7,9 +7,12 @@ import { daysOf, faultOf, type Group, mergeJobs } from './group.ts'
 import { makeDays } from './history.ts'
 import { Recorder, type WritePath } from './record-heartbeats.ts'
 
-/** Most rows in one transaction; more no longer pays (`docs/benchmarks.md`) and makes a retry dearer. */
-const MAX_ROWS = 10_000
-/** Waits while Postgres is away: 250 ms doubling to 5 s. */
+/**
+ * Most rows in one transaction: all that a shard has under way. The larger a group, the more heartbeats of one monitor share
+ * the update of its state.
+ */
+const MAX_ROWS = 32_000
+/** Waits while Postgres is away, or does not fit: 250 ms doubling to 5 s. */
 const FIRST_WAIT_MS = 250
 const LONGEST_WAIT_MS = 5000
 /** After this many groups in a row met a duplicate, `merge` is used straight away for a while. */
@@ -41,8 +44,8 @@ interface Deps {
 
 /**
  * Gathers the jobs that wait while a transaction runs into the next one. A job is settled only after its commit.
- * While Postgres is away jobs simply wait here, locked in the queue; a job that can never be written is set apart from its
- * group and refused with its reason.
+ * While Postgres is away, or its schema is not the one of this program, jobs simply wait here, locked in the queue; a job
+ * that can never be written is set apart from its group and refused with its reason.
  */
 export class GroupWriter {
   readonly #deps: Deps
@@ -152,7 +155,7 @@ export class GroupWriter {
       attempt.path = 'merge'
     } else if (state === NO_PARTITION && attempt.days === 'unknown') {
       attempt.days = 'missing'
-    } else if (isTransient(error)) {
+    } else if (isTransient(error) || isMisfit(error)) {
       await this.#pause(attempt.waitMs, error)
       attempt.waitMs = Math.min(attempt.waitMs * 2, LONGEST_WAIT_MS)
     } else throw error
@@ -180,7 +183,10 @@ export class GroupWriter {
 
   async #pause(ms: number, error: unknown): Promise<void> {
     if (this.#stopping) throw new PutBack('the worker stops')
-    this.#deps.log.warn({ err: error, waitMs: ms }, 'Postgres is away or busy; the group waits')
+    const { log } = this.#deps
+    const details = { err: error, waitMs: ms }
+    if (isMisfit(error)) log.error(details, 'this program and the database schema do not fit; the group waits')
+    else log.warn(details, 'Postgres is away or busy; the group waits')
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, ms)
       this.#wake = () => {

@@ -8,7 +8,8 @@ const FRESH_MS = 1000
 /** Callers kept; the oldest go first. */
 const CAPACITY = 50_000
 
-type Read = () => Promise<Caller | null>
+/** Reads the caller of a name from the database. */
+type Read = (name: string) => Promise<Caller | null>
 
 interface Entry {
   caller: Caller
@@ -33,15 +34,17 @@ function touches(change: Change, caller: Caller): boolean {
 /** Callers by the name of what they showed, kept for a short while and forgotten as soon as a change touches them. */
 export class CallerCache {
   readonly #entries = new Map<string, Entry>()
-  /** How to read a caller again, for as long as somebody holds it, even when the cache does not. */
-  readonly #origins = new WeakMap<Caller, { name: string; read: Read }>()
+  readonly #read: Read
+  /** The name of a caller for as long as somebody holds it, even when the cache does not. */
+  readonly #names = new WeakMap<Caller, string>()
   /** Look-ups under way, so that many who ask for one caller cost one. */
   readonly #underWay = new Map<string, Promise<Caller | null>>()
   /** What each look-up under way heard of: one that began before a revocation is not believed after it. */
   readonly #hearing = new Set<Change[]>()
   readonly #unlisten: () => void
 
-  constructor(changes: Changes) {
+  constructor(changes: Changes, read: Read) {
+    this.#read = read
     this.#unlisten = changes.listen((change) => this.#hear(change))
   }
 
@@ -51,44 +54,48 @@ export class CallerCache {
     for (const [name, { caller }] of this.#entries) if (touches(change, caller)) this.#entries.delete(name)
   }
 
-  find(name: string, read: Read, trustMs = TRUST_MS): Promise<Caller | null> {
+  find(name: string, trustMs = TRUST_MS): Promise<Caller | null> {
     const known = this.#entries.get(name)
     if (known !== undefined && performance.now() - known.readAt < trustMs) return Promise.resolve(known.caller)
     const underWay = this.#underWay.get(name)
     if (underWay !== undefined) return underWay
-    const reading = this.#read(name, read).finally(() => this.#underWay.delete(name))
+    const reading = this.#readSettled(name).finally(() => this.#underWay.delete(name))
     this.#underWay.set(name, reading)
     return reading
   }
 
   /** The caller as it is now, read anew at most once a second. */
   async refreshed(caller: Caller): Promise<Caller> {
-    const origin = this.#origins.get(caller)
-    return origin === undefined ? caller : ((await this.find(origin.name, origin.read, FRESH_MS)) ?? caller)
+    const name = this.#names.get(caller)
+    return name === undefined ? caller : ((await this.find(name, FRESH_MS)) ?? caller)
   }
 
-  async #read(name: string, read: Read): Promise<Caller | null> {
+  async #readSettled(name: string): Promise<Caller | null> {
     const heard: Change[] = []
     this.#hearing.add(heard)
     try {
-      let caller = await read()
+      let caller = await this.#read(name)
       while (caller !== null && heard.some((change) => touches(change, caller as Caller))) {
         heard.length = 0
-        caller = await read()
+        caller = await this.#read(name)
       }
       this.#entries.delete(name)
-      if (caller !== null) this.#keep(name, caller, read)
+      if (caller !== null) this.#keep(name, caller)
       return caller
     } finally {
       this.#hearing.delete(heard)
     }
   }
 
-  #keep(name: string, caller: Caller, read: Read): void {
-    this.#origins.set(caller, { name, read })
-    this.#entries.set(name, { caller, readAt: performance.now() })
-    const [oldest] = this.#entries.keys()
-    if (this.#entries.size > CAPACITY && oldest !== undefined) this.#entries.delete(oldest)
+  #keep(name: string, caller: Caller): void {
+    const now = performance.now()
+    this.#names.set(caller, name)
+    this.#entries.set(name, { caller, readAt: now })
+    // A map keeps the order of insertion, so the oldest come first.
+    for (const [oldest, { readAt }] of this.#entries) {
+      if (this.#entries.size <= CAPACITY && now - readAt < TRUST_MS) break
+      this.#entries.delete(oldest)
+    }
   }
 
   stop(): void {

@@ -27,6 +27,16 @@ interface Options {
   changes: Changes
 }
 
+const SCOPES = new Map<string, ReadonlySet<string>>()
+
+/** One set for all who have the same scopes: there are few kinds, and thousands of callers. */
+function scopesOf(scopes: readonly string[]): ReadonlySet<string> {
+  const name = scopes.join(' ')
+  const known = SCOPES.get(name) ?? new Set(scopes)
+  SCOPES.set(name, known)
+  return known
+}
+
 function fromKey(row: ApiKeyRow): Caller {
   return {
     kind: row.kind,
@@ -34,7 +44,7 @@ function fromKey(row: ApiKeyRow): Caller {
     organizationId: row.organization_id,
     plan: row.plan,
     suspended: row.suspended,
-    scopes: new Set(row.scopes),
+    scopes: scopesOf(row.scopes),
     keyId: row.key_id,
     monitors: new Map(row.monitor_ids.map((id, i) => [id, Number(row.monitor_keys[i])]))
   }
@@ -53,7 +63,7 @@ function fromUser({ id, organizationId, plan }: User, monitors: Array<[id: strin
     organizationId,
     plan,
     suspended: false,
-    scopes: new Set(['heartbeats:write', 'heartbeats:read', 'monitors:read']),
+    scopes: scopesOf(['heartbeats:write', 'heartbeats:read', 'monitors:read']),
     keyId: null,
     monitors: new Map(monitors)
   }
@@ -66,7 +76,7 @@ function fromPushUrl(row: PushUrlRow): Caller {
     organizationId: row.organization_id,
     plan: row.plan,
     suspended: row.suspended,
-    scopes: new Set(['heartbeats:write']),
+    scopes: scopesOf(['heartbeats:write']),
     keyId: null,
     monitors: new Map([[row.monitor_id, row.monitor_key]])
   }
@@ -74,39 +84,39 @@ function fromPushUrl(row: PushUrlRow): Caller {
 
 /** Looks callers up by what they show, with a short cache that follows `changes`. */
 export function createCallers({ db, secrets, changes }: Options): Callers {
-  const cache = new CallerCache(changes)
+  async function read(name: string): Promise<Caller | null> {
+    const [kind, first = '', second = '', plan = ''] = name.split(' ')
+    if (kind === 'user') {
+      const monitors = await db.tenant(second, (tx) => listMonitorKeys(tx, second))
+      return fromUser({ id: first, organizationId: second, plan }, monitors)
+    }
+    const digest = Buffer.from(first, 'base64')
+    if (kind === 'key') {
+      const row = await findApiKey(db, digest)
+      return row === undefined ? null : fromKey(row)
+    }
+    const row = await findPushUrl(db, digest)
+    return row === undefined ? null : fromPushUrl(row)
+  }
+
+  const cache = new CallerCache(changes, read)
 
   function digestOf(apiKey: string): string | null {
     return looksLikeApiKey(apiKey) ? secrets.digest(apiKey).toString('base64') : null
   }
 
-  function byDigest(digest: string): Promise<Caller | null> {
-    return cache.find(`key:${digest}`, async () => {
-      const row = await findApiKey(db, Buffer.from(digest, 'base64'))
-      return row === undefined ? null : fromKey(row)
-    })
-  }
-
   return {
     digestOf,
-    byDigest,
+    byDigest: (digest) => cache.find(`key ${digest}`),
     byApiKey: async (apiKey) => {
       const digest = digestOf(apiKey)
-      return digest === null ? null : byDigest(digest)
+      return digest === null ? null : cache.find(`key ${digest}`)
     },
-    byPushToken: (token) => {
-      const digest = secrets.digest(token)
-      return cache.find(`push:${digest.toString('base64')}`, async () => {
-        const row = await findPushUrl(db, digest)
-        return row === undefined ? null : fromPushUrl(row)
-      })
-    },
-    byUser: async (user) => {
-      const read = async () => {
-        const monitors = await db.tenant(user.organizationId, (tx) => listMonitorKeys(tx, user.organizationId))
-        return fromUser(user, monitors)
-      }
-      return (await cache.find(`user:${user.id}:${user.organizationId}`, read)) ?? (await read())
+    byPushToken: (token) => cache.find(`push ${secrets.digest(token).toString('base64')}`),
+    byUser: async ({ id, organizationId, plan }) => {
+      const caller = await cache.find(`user ${id} ${organizationId} ${plan}`)
+      if (caller === null) throw new Error('a user is always found: membership was checked before')
+      return caller
     },
     refreshed: (caller) => cache.refreshed(caller),
     stop: () => cache.stop()
