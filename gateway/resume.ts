@@ -31,13 +31,15 @@ export function createResume({ client, prefix, log }: Options): Resume {
     if (noted.size === 0) return
     const batch = noted
     noted = new Map()
-    try {
-      const pipeline = client.pipeline()
-      for (const [key, acked] of batch) pipeline.set(key, String(acked), 'EX', REMEMBER_SECONDS)
-      await pipeline.exec()
-    } catch (error) {
-      log.warn({ err: error, streams: batch.size }, 'acknowledged positions were not remembered; agents may resend')
-    }
+    // One by one and not as a pipeline, which a Redis Cluster refuses when its keys lie on several nodes. They leave in the
+    // same packets all the same.
+    const writes = [...batch].map(([key, acked]) => client.set(key, String(acked), 'EX', REMEMBER_SECONDS))
+    const faults = (await Promise.allSettled(writes)).filter((write) => write.status === 'rejected')
+    if (faults.length === 0) return
+    log.warn(
+      { err: faults[0]?.reason, streams: faults.length },
+      'acknowledged positions were not remembered; agents may resend'
+    )
   }
 
   const timer = setInterval(() => void write(), WRITE_MS)

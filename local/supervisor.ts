@@ -26,6 +26,7 @@ const WORKER = 'worker'
 const STOP_MS = 9_600
 const AGENT_STOP_MS = 1_500
 const EDGES_STOP_MS = 6_200
+const LONGEST_DRAIN_SECONDS = 5
 const STORES_STOP_MS = 2_000
 const WORKER_LEAST_MS = 1_000
 
@@ -68,13 +69,20 @@ async function stopInOrder(scene: Scene): Promise<void> {
   await stopAll(scene.stores, STORES_STOP_MS)
 }
 
+/** A gateway that drains for longer than it may take to stop would be killed before it has said good-bye to its agents. */
+function withDrainInTime(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Number(env.DRAIN_SECONDS) > LONGEST_DRAIN_SECONDS
+    ? { ...env, DRAIN_SECONDS: String(LONGEST_DRAIN_SECONDS) }
+    : env
+}
+
 async function bringUp(scene: Scene): Promise<Installation> {
   const { config, say, distDir, stopping } = scene
   await endLeftovers(config.DATA_DIR, [...EDGES, WORKER, AGENT], say)
   const addresses = await chooseAddresses(config)
   const secretsKey = chooseSecretsKey(config)
   const [tls, urls] = await Promise.all([chooseTls(config, addresses), startStores(scene)])
-  const env = environmentOf(config, { addresses, tls, secretsKey, ...urls })
+  const env = withDrainInTime(environmentOf(config, { addresses, tls, secretsKey, ...urls }))
   stopping.throwIfAborted()
   await migrate(scene, env)
 

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { RedisClient } from './redis.ts'
 
 /**
@@ -9,6 +10,8 @@ export type ProcessKind = 'gateway' | 'api' | 'worker'
 
 const RENEW_MS = 1000
 const TTL_SECONDS = 5
+/** Longest time that stopping waits for Redis: the keys end by themselves. */
+const WITHDRAW_MS = 500
 
 interface Announcement {
   client: RedisClient
@@ -25,32 +28,54 @@ async function renew(key: string, index: string, id: string, value: number, clie
   await client.sadd(index, id)
 }
 
-/** Announces this process until stopped; a beat that fails is simply missed, which is what it says. */
+/**
+ * Announces this process until stopped; a beat that fails is simply missed, which is what it says. `stop` takes half a second
+ * at most.
+ */
 export function announce({ client, prefix, kind, id, oldestUnqueued, clock }: Announcement): { stop(): Promise<void> } {
   const readyKey = `${prefix}:ready:${kind}:${id}`
   const ingestKey = `${prefix}:ingest:${id}`
-  let failed = 0
+  let failed = false
   const beat = async () => {
     const now = clock()
     const oldest = oldestUnqueued?.()
     try {
       await renew(readyKey, `${prefix}:ready:${kind}`, id, now, client)
       if (oldest !== undefined) await renew(ingestKey, `${prefix}:ingest`, id, oldest ?? now, client)
-      failed = 0
+      failed = false
     } catch {
       // Redis is away: the keys run out by themselves, and readiness says so.
-      failed++
+      failed = true
     }
   }
-  const timer = setInterval(() => void beat(), RENEW_MS)
-  const first = beat()
+  let beating: Promise<void> | null = null
+  const nextBeat = () => {
+    // On a connection that waits for Redis, beats would gather for as long as it is away.
+    beating ??= beat().finally(() => {
+      beating = null
+    })
+  }
+  nextBeat()
+  const timer = setInterval(nextBeat, RENEW_MS)
+  const withdraw = async () => {
+    await beating
+    if (failed) return
+    try {
+      await client.del(readyKey)
+      // The ingest stamp goes last and by itself: deleting it early would let the watermark pass heartbeats in flight.
+      if (oldestUnqueued) await client.del(ingestKey)
+    } catch {
+      // As above.
+      failed = true
+    }
+  }
   return {
     stop: async () => {
       clearInterval(timer)
-      await first
-      if (failed === 0) await client.del(readyKey).catch(() => failed++)
-      // The ingest stamp goes last and by itself: deleting it early would let the watermark pass heartbeats in flight.
-      if (failed === 0 && oldestUnqueued) await client.del(ingestKey).catch(() => failed++)
+      const waiting = new AbortController()
+      const late = sleep(WITHDRAW_MS, undefined, { signal: waiting.signal }).catch(() => undefined)
+      await Promise.race([withdraw(), late])
+      waiting.abort()
     }
   }
 }

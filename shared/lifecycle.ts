@@ -15,8 +15,8 @@ export interface Lifecycle<C> {
   quit(reason: string, exitCode: number): void
 }
 
-/** Longest time one thing may take to stop, in milliseconds; the whole must stay within the 10 s of the supervisor. */
-const STOP_MS = 8000
+/** Longest time all things together may take to stop, in milliseconds; service managers often kill after 10 s. */
+const STOP_MS = 9000
 /** npm passes Ctrl-C on although the terminal already sent it: a repeat this soon is the same wish. */
 const REPEAT_MS = 1000
 
@@ -36,13 +36,15 @@ function withDeadline(stopping: Promise<void> | void, ms: number): Promise<boole
   })
 }
 
-async function stopAll(things: Stoppable[], log: Log): Promise<boolean> {
+/** One deadline for all: what comes after it is still told to stop, and not waited for. Resolves to whether all did. */
+async function stopAll(things: Stoppable[], log: Log, withinMs: number): Promise<boolean> {
+  const deadline = performance.now() + withinMs
   let clean = true
   for (const thing of things.reverse()) {
     try {
-      if (!(await withDeadline(thing.stop(), STOP_MS))) {
+      if (!(await withDeadline(thing.stop(), Math.max(deadline - performance.now(), 0)))) {
+        if (clean) log.error({ withinMs }, 'not everything stopped in time; the rest is cut off')
         clean = false
-        log.error('a part did not stop in time')
       }
     } catch (error) {
       clean = false
@@ -59,11 +61,19 @@ function watchParent(onGone: () => void): void {
   process.stdin.resume()
 }
 
+/** What `run` itself needs to know. */
+interface RunConfig {
+  LOG_LEVEL: string
+  PULSEGATE_PARENT_PIPE: boolean
+  /** Longest time that stopping may take altogether, in milliseconds; 9 s when absent. */
+  stopWithinMs?: number
+}
+
 /**
  * Runs a process: reads its configuration, starts it, and stops its parts in reverse order on SIGTERM, SIGINT or when the
  * parent is gone. A second signal forces the exit. Exit codes: 0 stopped in order, 1 a part failed, 78 bad configuration.
  */
-export async function run<C extends { LOG_LEVEL: string; PULSEGATE_PARENT_PIPE: boolean }>(
+export async function run<C extends RunConfig>(
   name: string,
   readConfig: () => C,
   main: (life: Lifecycle<C>) => Promise<void>
@@ -71,6 +81,7 @@ export async function run<C extends { LOG_LEVEL: string; PULSEGATE_PARENT_PIPE: 
   let log = createLog(name)
   const things: Stoppable[] = []
   let stoppingSince = 0
+  let stopWithinMs = STOP_MS
 
   function quit(reason: string, exitCode: number): void {
     if (stoppingSince > 0) {
@@ -80,7 +91,7 @@ export async function run<C extends { LOG_LEVEL: string; PULSEGATE_PARENT_PIPE: 
     }
     stoppingSince = Date.now()
     log.info({ reason }, 'stopping')
-    void stopAll(things, log).then((clean) => {
+    void stopAll(things, log, stopWithinMs).then((clean) => {
       log.info('stopped')
       process.exit(clean ? exitCode : 1)
     })
@@ -88,13 +99,17 @@ export async function run<C extends { LOG_LEVEL: string; PULSEGATE_PARENT_PIPE: 
 
   process.on('SIGTERM', () => quit('SIGTERM', 0))
   process.on('SIGINT', () => quit('SIGINT', 0))
-  process.on('unhandledRejection', (error) => {
-    log.fatal({ err: error }, 'unhandled rejection')
-    quit('unhandled rejection', 1)
-  })
+  // Node itself would print the error with everything that hangs on it.
+  for (const event of ['unhandledRejection', 'uncaughtException'] as const) {
+    process.on(event, (error: unknown) => {
+      log.fatal({ err: error }, event)
+      quit(event, 1)
+    })
+  }
   try {
     const config = readConfig()
     log = createLog(name, config.LOG_LEVEL)
+    stopWithinMs = config.stopWithinMs ?? STOP_MS
     if (config.PULSEGATE_PARENT_PIPE) watchParent(() => quit('parent gone', 0))
     await main({
       config,
@@ -109,7 +124,7 @@ export async function run<C extends { LOG_LEVEL: string; PULSEGATE_PARENT_PIPE: 
   } catch (error) {
     if (error instanceof StartupError) log.fatal(error.message)
     else log.fatal({ err: error }, 'could not start')
-    await stopAll(things, log)
+    await stopAll(things, log, stopWithinMs)
     process.exit(error instanceof StartupError ? 78 : 1)
   }
 }

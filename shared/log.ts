@@ -1,4 +1,4 @@
-import type { Logger } from 'pino'
+import type { DestinationStream, Logger } from 'pino'
 import { pino } from 'pino'
 
 export type Log = Logger
@@ -18,14 +18,42 @@ export function redact(text: string): string {
   return clean
 }
 
-/** JSON lines on stdout, one per event. `level`: pino's names. */
-export function createLog(process: string, level = 'info'): Log {
-  return pino({
+/** A chain of causes may be a circle. */
+const MOST_CAUSES = 5
+
+/**
+ * What the log keeps of an error. Only what is named here: libraries hang on their errors whatever was at hand, ioredis a
+ * command with its arguments (passwords, scripts, job data), pg the values of a row.
+ */
+export function describeError(error: unknown, causesLeft = MOST_CAUSES): object {
+  if (!(error instanceof Error)) {
+    const isObject = typeof error === 'object' || typeof error === 'function'
+    return { type: typeof error, message: isObject ? Object.prototype.toString.call(error) : String(error) }
+  }
+  const { name, message, stack, cause } = error
+  const { code } = error as { code?: unknown }
+  const deeper = (inner: unknown) => describeError(inner, causesLeft - 1)
+  return {
+    // pg calls all of its errors 'error', and a class need not name its own.
+    type: name.toLowerCase() === 'error' ? error.constructor.name : name,
+    message,
+    ...(typeof code === 'string' || typeof code === 'number' ? { code } : {}),
+    stack,
+    ...(cause === undefined || causesLeft === 0 ? {} : { cause: deeper(cause) }),
+    // Node's refused connections to a host of several addresses: the message is empty, the causes are here.
+    ...(error instanceof AggregateError && causesLeft > 0 ? { errors: error.errors.map(deeper) } : {})
+  }
+}
+
+/** JSON lines, one per event, on stdout unless `stream` is given. `level`: pino's names. */
+export function createLog(process: string, level = 'info', stream: DestinationStream = pino.destination(1)): Log {
+  const options = {
     name: process,
     level,
     base: { process },
     timestamp: pino.stdTimeFunctions.isoTime,
-    formatters: { level: (label) => ({ level: label }) },
+    formatters: { level: (label: string) => ({ level: label }) },
+    serializers: { err: (error: unknown) => describeError(error) },
     redact: [
       'password',
       'apiKey',
@@ -39,5 +67,6 @@ export function createLog(process: string, level = 'info'): Log {
       '*.authorization'
     ],
     hooks: { streamWrite: redact }
-  })
+  }
+  return pino(options, stream)
 }

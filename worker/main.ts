@@ -29,8 +29,6 @@ await run('worker', readConfig, async ({ config, log, stopWith }) => {
   const redis = stopWith(await connectRedis({ url: config.REDIS_URL, log, whenAway: 'wait' }))
   await requireDurability(redis.client, config.REDIS_DURABILITY, log)
   const queue = stopWith(openQueue({ redis, prefix, shards: config.QUEUE_SHARDS }))
-  const worker = await startWorker({ db, redis, prefix, queue, metrics, log, clock })
-  const instance = stopWith(announce({ client: redis.client, prefix, kind: 'worker', id: uuidv7(), clock }))
   const admin = stopWith(
     await startAdminServer({
       port: config.WORKER_ADMIN_PORT,
@@ -42,12 +40,9 @@ await run('worker', readConfig, async ({ config, log, stopWith }) => {
       ]
     })
   )
-  stopWith({
-    stop: async () => {
-      admin.draining()
-      await instance.stop()
-      await worker.stop()
-    }
-  })
+  stopWith(await startWorker({ db, redis, prefix, queue, metrics, log, clock }))
+  // Stopped before the worker: who takes no more jobs is no longer counted.
+  stopWith(announce({ client: redis.client, prefix, kind: 'worker', id: uuidv7(), clock }))
+  stopWith({ stop: admin.draining })
   log.info({ admin: admin.port }, 'working')
 })

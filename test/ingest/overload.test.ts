@@ -25,8 +25,12 @@ async function setUp(t: Test) {
   const gateway = await gatewayFor(t, stores)
   const caller = await stores.callers.byApiKey(agent.apiKey)
   if (caller === null) throw new Error('the key is not known')
-  const wake = () => process.kill(redis.pid, 'SIGCONT')
-  t.teardown(async () => wake())
+  t.teardown(async () => void process.kill(redis.pid, 'SIGCONT'))
+  // The silent connection was dropped; the new one is there in no time, which may be later than the next line of a test.
+  const wake = async () => {
+    process.kill(redis.pid, 'SIGCONT')
+    await waitFor(() => stores.redis.ping().then(() => true))
+  }
   return { stores, monitorId, agent, gateway, caller, wake, sleep: () => process.kill(redis.pid, 'SIGSTOP') }
 }
 
@@ -63,7 +67,7 @@ t.test('a frame that Redis does not confirm is neither acknowledged nor rejected
     ['welcome', 'ack', 'bye']
   )
 
-  wake()
+  await wake()
   const again = await connectAgent({ url: gateway.url, apiKey: agent.apiKey })
   await again.hello({ stream, first: 2 })
   again.send(second)
@@ -88,7 +92,7 @@ t.test('HTTP is told that nothing is durable, and works again afterwards', optio
     t.rejects(door.submit(caller, [heartbeatOf(monitorId)]), overloaded),
     t.rejects(door.record(caller, push), overloaded)
   ])
-  wake()
+  await wake()
   t.match(await door.submit(caller, [heartbeatOf(monitorId)]), { accepted: 1 })
   await door.record(caller, push)
 })
@@ -119,7 +123,7 @@ t.test('memory is bounded while Redis sleeps: when full, all are sent away at on
     settled.every((error) => error?.code === 'overloaded'),
     'nothing was confirmed'
   )
-  wake()
+  await wake()
   const again = await connectAgent({ url: gateway.url, apiKey: agent.apiKey })
   await again.hello()
   again.send(frameOf(1, [heartbeatOf(monitorId)]))
