@@ -24,13 +24,14 @@ set local role pulsegate_owner;
 -- A state change, written in the transaction that changed the state.
 create table transitions (
   id bigint generated always as identity primary key,
-  monitor_key bigint not null references monitors (key) on delete cascade,
-  organization_id uuid not null references organizations (id) on delete cascade,
+  monitor_key bigint not null,
+  organization_id uuid not null,
   from_state monitor_state not null,
   to_state monitor_state not null,
   at timestamptz not null,
   reason text not null,
-  created_at timestamptz not null default now()
+  created_at timestamptz not null default now(),
+  foreign key (organization_id, monitor_key) references monitors (organization_id, key) on delete cascade
 );
 create index transitions_monitor_key on transitions (monitor_key, at desc, id desc);
 alter table transitions enable row level security;
