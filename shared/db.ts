@@ -52,7 +52,8 @@ const IDLE_IN_TRANSACTION_MS = 10_000
 /** SQLSTATE of a Postgres error, or undefined for anything else. */
 export function sqlState(error: unknown): string | undefined {
   const code = (error as { code?: unknown } | null)?.code
-  return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : undefined
+  // No class begins with E: EPIPE is the socket's.
+  return typeof code === 'string' && /^(?!E)[0-9A-Z]{5}$/.test(code) ? code : undefined
 }
 
 /**
@@ -65,6 +66,14 @@ export function isTransient(error: unknown): boolean {
   const state = sqlState(error)
   if (state === undefined) return !(error instanceof TypeError || error instanceof RangeError)
   return /^(08|53|57|58)/.test(state) || RETRYABLE.has(state) || ['55P03', '25006', '25P03'].includes(state)
+}
+
+/**
+ * Do program and schema not fit? Class 42: a table, column or right that is not there, as when a release came too late or
+ * too early. It fails every statement of its kind alike, so it says nothing of the data.
+ */
+export function isMisfit(error: unknown): boolean {
+  return sqlState(error)?.startsWith('42') === true
 }
 
 function queryable(client: Pick<PoolClient, 'query'>): Queryable {
@@ -96,29 +105,53 @@ async function connect(pool: Pool): Promise<PoolClient> {
   }
 }
 
+/** A transaction's view of its connection, and the fault that the server did not answer a statement with. */
+interface Session extends Transaction {
+  lost?: Error
+}
+
+/**
+ * A statement that ends without an answer of the server (no answer in time, connection lost) leaves a connection that is
+ * dead or still busy with it: nothing more is to be sent there. A TypeError is of values that were never sent.
+ */
+function sessionOf(client: PoolClient): Session {
+  const listen = async <T>(statement: Promise<T>): Promise<T> => {
+    try {
+      return await statement
+    } catch (error) {
+      if (sqlState(error) === undefined && isTransient(error)) session.lost = error as Error
+      throw error
+    }
+  }
+  const { query } = queryable(client)
+  const session: Session = {
+    query: (text, values, name) => listen(query(text, values, name)),
+    copyIn: (statement, data) => listen(copyIn(client, statement, data))
+  }
+  return session
+}
+
 async function once<T>(pool: Pool, organizationId: string | null, work: (tx: Transaction) => Promise<T>): Promise<T> {
   const client = await connect(pool)
-  let broken: Error | undefined
+  const session = sessionOf(client)
   try {
-    await client.query('begin')
+    await session.query('begin')
     if (organizationId !== null) {
-      await client.query("select set_config('app.organization_id', $1, true)", [organizationId])
+      await session.query("select set_config('app.organization_id', $1, true)", [organizationId])
     }
-    const tx: Transaction = {
-      ...queryable(client),
-      copyIn: (statement, data) => copyIn(client, statement, data)
-    }
-    const result = await work(tx)
-    await client.query('commit')
+    const result = await work(session)
+    await session.query('commit')
     return result
   } catch (error) {
-    // A connection that cannot even roll back must not return to the pool.
-    await client.query('rollback').catch((fault: Error) => {
-      broken = fault
-    })
+    if (session.lost === undefined) {
+      // A connection that cannot even roll back must not return to the pool.
+      await session.query('rollback').catch((fault: Error) => {
+        session.lost = fault
+      })
+    }
     throw error
   } finally {
-    client.release(broken)
+    client.release(session.lost)
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Database } from '../shared/db.ts'
+import { type Database, isTransient } from '../shared/db.ts'
 import type { Log } from '../shared/log.ts'
 import { rawRetentionMs } from '../shared/plans.ts'
 import { DeadLetter } from '../shared/queue.ts'
@@ -10,6 +10,7 @@ const DAYS_AHEAD = 2
 const OLDEST_DAYS = 400
 /** Days are made long before they are needed, so that a worker that misses a few rounds does no harm. */
 const ROUND_MS = 3_600_000
+const AGAIN_MS = 10_000
 
 /** Makes the days of these heartbeats. @throws DeadLetter when one lies where no heartbeat can be. */
 export async function makeDays(db: Database, days: ReadonlySet<number>, now: number): Promise<void> {
@@ -33,14 +34,41 @@ async function makeDaysAhead(db: Database, now: number): Promise<number> {
   )
 }
 
-/** Keeps the days of [now − longest raw retention in use, now + 2 days] made: at once, then every hour. */
+/**
+ * Keeps the days of [now − longest raw retention in use, now + 2 days] made: at once, then every hour. A database that is
+ * busy does not stop the start: a day that is missing meanwhile is made by who needs it.
+ */
 export async function startHistory(db: Database, log: Log, clock: () => number): Promise<{ stop(): void }> {
-  await makeDaysAhead(db, clock())
-  const timer = setInterval(() => {
-    makeDaysAhead(db, clock()).then(
-      (made) => made > 0 && log.info({ made }, 'days of history were made ahead'),
-      (error) => log.error({ err: error }, 'days of history could not be made ahead; trying again in an hour')
-    )
-  }, ROUND_MS)
-  return { stop: () => clearInterval(timer) }
+  let timer: NodeJS.Timeout | undefined
+  let stopped = false
+
+  function next(afterMs: number): void {
+    if (!stopped) timer = setTimeout(round, afterMs)
+  }
+
+  function failed(error: unknown): void {
+    log.error({ err: error, againMs: AGAIN_MS }, 'days of history could not be made ahead')
+    next(AGAIN_MS)
+  }
+
+  function round(): void {
+    makeDaysAhead(db, clock()).then((made) => {
+      if (made > 0) log.info({ made }, 'days of history were made ahead')
+      next(ROUND_MS)
+    }, failed)
+  }
+
+  try {
+    await makeDaysAhead(db, clock())
+    next(ROUND_MS)
+  } catch (error) {
+    if (!isTransient(error)) throw error
+    failed(error)
+  }
+  return {
+    stop: () => {
+      stopped = true
+      clearTimeout(timer)
+    }
+  }
 }

@@ -22,15 +22,25 @@ export interface PushUrlRow {
   monitor_key: number
 }
 
+/**
+ * The columns by name: a connection keeps the plans of these look-ups, and one whose columns changed under it (a newer
+ * migration) is refused from then on.
+ */
+const API_KEY = `
+  select key_id, agent_id, kind, organization_id, plan, suspended, scopes, monitor_ids, monitor_keys
+  from find_api_key($1)`
+const PUSH_URL = `
+  select push_url_id, organization_id, plan, suspended, monitor_id, monitor_key from find_push_url($1)`
+
 /** System-wide: before the look-up no tenant is known. Revoked keys are not found. */
 export async function findApiKey(db: Queryable, digest: Buffer): Promise<ApiKeyRow | undefined> {
-  const [row] = await db.query<ApiKeyRow>('select * from find_api_key($1)', [digest], 'find_api_key')
+  const [row] = await db.query<ApiKeyRow>(API_KEY, [digest], 'find_api_key')
   return row
 }
 
 /** System-wide: before the look-up no tenant is known. */
 export async function findPushUrl(db: Queryable, digest: Buffer): Promise<PushUrlRow | undefined> {
-  const [row] = await db.query<PushUrlRow>('select * from find_push_url($1)', [digest], 'find_push_url')
+  const [row] = await db.query<PushUrlRow>(PUSH_URL, [digest], 'find_push_url')
   return row
 }
 

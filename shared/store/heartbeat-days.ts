@@ -3,6 +3,8 @@ import type { Database, Queryable } from '../db.ts'
 const MS_PER_DAY = 86_400_000
 /** Any number will do, as long as nobody else uses it: makers of days take turns. */
 const LOCK = 7_208_301
+/** Attaching waits for vacuum and for others who change the table; not long, for writers of missing days wait behind it. */
+const LOCK_TIMEOUT = '2s'
 
 /** Epoch day (UTC) as `2026-11-21`. */
 function dateOf(day: number): string {
@@ -23,15 +25,22 @@ export async function listHeartbeatDays(db: Queryable): Promise<Set<number>> {
   return new Set(dates.map((date) => Date.parse(`${date}T00:00:00Z`) / MS_PER_DAY))
 }
 
-/** System-wide: makes the missing ones of these days. Safe with any number of processes at once. */
+/**
+ * System-wide: makes the missing ones of these days. Safe with any number of processes at once. Each is made beside the
+ * table and then attached: readers and writers of the other days go on, where `create table … partition of` would shut
+ * them all out and itself wait for the longest reader. Fails with 55P03 when the table stays locked.
+ */
 export async function createHeartbeatDays(db: Database, days: Iterable<number>): Promise<number> {
   return db.transaction(async (tx) => {
     await tx.query('select pg_advisory_xact_lock($1)', [LOCK])
     const existing = await listHeartbeatDays(tx)
     const missing = [...days].filter((day) => !existing.has(day))
+    await tx.query(`set local lock_timeout = '${LOCK_TIMEOUT}'`)
     for (const day of missing) {
+      const table = tableOf(day)
+      await tx.query(`create table ${table} (like heartbeats including all)`)
       await tx.query(
-        `create table ${tableOf(day)} partition of heartbeats for values from ('${dateOf(day)} 00:00Z') to ('${dateOf(day + 1)} 00:00Z')`
+        `alter table heartbeats attach partition ${table} for values from ('${dateOf(day)} 00:00Z') to ('${dateOf(day + 1)} 00:00Z')`
       )
     }
     return missing.length

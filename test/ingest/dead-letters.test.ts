@@ -73,15 +73,15 @@ test('a job that can never be written goes to the dead letters with its reason, 
   }
 })
 
-/** A job that fails while `transitions` is not there, so that the cause can be mended. */
+/** A job that fails while `transitions` has a column that nobody fills, so that the cause can be mended. */
 async function deadJob(
   { stores }: Scene,
   ...jobs: Array<[shard: number, job: IngestJob]>
 ): Promise<() => Promise<void>> {
-  await stores.db.query('set role postgres; alter table transitions rename to mislaid')
+  await stores.db.query('set role postgres; alter table transitions add mislaid text not null; reset role')
   for (const [shard, job] of jobs) await stores.queue.add(shard, job)
   return async () => {
-    await stores.db.query('set role postgres; alter table mislaid rename to transitions')
+    await stores.db.query('set role postgres; alter table transitions drop mislaid; reset role')
   }
 }
 
@@ -92,7 +92,7 @@ test('a dead letter is written when it is retried after its cause is mended, and
   await workerFor(t, stores)
   t.equal(await drained(stores), 1)
   const [dead] = await letters.list(10)
-  t.match(dead, { id: '0-1', reason: /relation "transitions" does not exist/, tries: 1 })
+  t.match(dead, { id: '0-1', reason: /relation "transitions" violates not-null/, tries: 1 })
   t.equal(await letters.retry('0-1'), true)
   t.equal(await drained(stores), 1, 'it came back')
   t.match(await letters.find('0-1'), { tries: 1 }, 'with its tries counted anew')
@@ -158,7 +158,7 @@ test('an operator lists, reads and retries dead letters by command', async (t) =
   t.equal(await drained(stores), 3)
   const listed = await command(env, 'list')
   t.match(listed, { code: 0, err: '' })
-  t.match(listed.out, /^0-3 {2}20\S+Z {2}1 heartbeats: relation "transitions" does not exist\n0-2 .*\n0-1 .*\n3 dead/)
+  t.match(listed.out, /^0-3 {2}20\S+Z {2}1 heartbeats: null value in .*\n0-2 .*\n0-1 .*\n3 dead/)
   const shown = await command(env, 'show', '0-2')
   t.equal(shown.code, 0)
   t.match(JSON.parse(shown.out), { id: '0-2', reason: /transitions/, tries: 1, data: { texts: [[0, 'two']] } })

@@ -88,7 +88,7 @@ test('a worker that stops while Postgres is away hands its jobs back, and anothe
 })
 
 const MOMENTS: Array<[what: string, lock: string, statement: string]> = [
-  ['the states are locked', 'select from monitor_states for update', '%from monitor_states%'],
+  ['the states are locked', 'select from monitor_states for update', '%update monitor_states%'],
   ['the rows are copied', 'lock table heartbeats in access exclusive mode', 'copy heartbeats%'],
   ['the transitions are written', 'lock table transitions in access exclusive mode', 'insert into transitions%']
 ]
@@ -130,10 +130,10 @@ test('a connection that is lost while a missing day is made costs a try and noth
   const { stores, job, stored } = await sceneOf(t)
   await workerFor(t, stores)
   await stores.db.transaction(async (tx) => {
-    // Making a day changes the whole table, so it waits for whoever reads it.
-    await tx.query('lock table heartbeats in access share mode')
+    // Attaching a day waits for whoever changes the table otherwise.
+    await tx.query('lock table heartbeats in share update exclusive mode')
     await stores.queue.add(0, job(50 * DAY_MS, 1000))
-    await endWaiting(stores, 'create table heartbeats_%')
+    await endWaiting(stores, 'alter table heartbeats attach partition%')
   })
   t.equal(await drained(stores), 0, 'no dead letter')
   t.equal(await stored(), 2)
