@@ -34,11 +34,10 @@ test('a connection that was lost is given up even where the work tells another f
   const { db, query } = await databaseFor(t)
   const work = db.transaction(async (tx) => {
     const [{ pid } = { pid: 0 }] = await tx.query<{ pid: number }>(BACKEND)
-    const waiting = tx.query('select pg_sleep(60)')
-    await query('select pg_terminate_backend($1)', [pid])
-    await waiting.catch((cause) => {
+    const told = tx.query('select pg_sleep(60)').catch((cause) => {
       throw new AppError('overloaded', { cause })
     })
+    await Promise.all([told, query('select pg_terminate_backend($1)', [pid])])
   })
   await t.rejects(work, { code: 'overloaded' })
   t.match(await db.query(BACKEND), [{ pid: Number }])
