@@ -7,9 +7,9 @@ import type { Ground } from './setup.ts'
 
 export interface IdleMemory {
   connections: number
-  /** Bytes of the gateway's resident memory that one connection more costs, garbage collected before each reading. */
+  /** Bytes of the gateway's memory in use that one connection more costs. */
   perConnection: number
-  /** Bytes of the gateway's resident memory with all connections open, garbage included. */
+  /** Bytes of the gateway's resident memory with all connections just opened, garbage included. */
   resident: number
   /** Connections opened a second: upgrade, authentication, hello, welcome. */
   openedPerSecond: number
@@ -18,7 +18,7 @@ export interface IdleMemory {
 const CONNECTIONS = 10_000
 /**
  * Memory is compared between this many connections and all of them: by then code is compiled and the young generation of
- * the heap has its full size (up to 48 MiB, whatever the connections), so that what is left is the connections themselves.
+ * the heap has its full size, whatever the connections, so that what is left is the connections themselves.
  */
 const FIRST = 2000
 const SETTLE_MS = 3000
@@ -29,11 +29,23 @@ const COLLECT_ON_SIGNAL = [
   'data:text/javascript,process.on("SIGUSR2",()=>{globalThis.gc();globalThis.gc()})'
 ]
 
-async function collected(pipeline: Pipeline): Promise<number> {
+function readMetric(text: string, name: string): number {
+  const value = new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1]
+  if (value === undefined) throw new Error(`the gateway tells no ${name}`)
+  return Number(value)
+}
+
+/**
+ * Bytes in use after a garbage collection: resident memory less the empty part of the JavaScript heap, which V8 gives back
+ * to the system only after 10 to 40 idle seconds.
+ */
+async function memoryInUse({ gateway, metricsUrl }: Pipeline): Promise<number> {
   await sleep(SETTLE_MS)
-  process.kill(pipeline.gateway.pid, 'SIGUSR2')
+  process.kill(gateway.pid, 'SIGUSR2')
   await sleep(SETTLE_MS)
-  return memoryOf(pipeline.gateway.pid)
+  const metrics = await (await fetch(metricsUrl ?? '')).text()
+  const empty = readMetric(metrics, 'nodejs_heap_size_total_bytes') - readMetric(metrics, 'nodejs_heap_size_used_bytes')
+  return memoryOf(gateway.pid) - empty
 }
 
 function openIdle(ground: Ground, pipeline: Pipeline, firstSender: number, connections: number): BenchProcess {
@@ -50,12 +62,12 @@ export async function measureIdleMemory(ground: Ground): Promise<IdleMemory> {
     const first = openIdle(ground, pipeline, 0, FIRST)
     generators.push(first)
     await first.event('connected')
-    const before = await collected(pipeline)
+    const before = await memoryInUse(pipeline)
     const rest = openIdle(ground, pipeline, FIRST, CONNECTIONS - FIRST)
     generators.push(rest)
     const { milliseconds } = await rest.event<{ milliseconds: number }>('connected')
     const resident = memoryOf(pipeline.gateway.pid)
-    const after = await collected(pipeline)
+    const after = await memoryInUse(pipeline)
     return {
       connections: CONNECTIONS,
       perConnection: (after - before) / (CONNECTIONS - FIRST),

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { LoadPlan, LoadResult } from './load-plan.ts'
 import type { Pipeline } from './pipelines.ts'
-import { cpuOf, cpuOfFamily, startProcess } from './processes.ts'
+import { cpuOf, cpuOfFamily, cpuOfMachine, startProcess } from './processes.ts'
 import { checkpoint, type Ground } from './setup.ts'
 
 export const PROCESSES = ['gateway', 'worker', 'redis', 'postgres'] as const
@@ -14,6 +14,8 @@ export interface Measurement extends LoadResult {
   persistedPerSecond: number
   /** CPU microseconds per heartbeat, from the first frame until the queue is empty. */
   cpu: CpuTimes
+  /** What programs that are not part of the bench used meanwhile, in cores. */
+  others: number
 }
 
 export interface Shape {
@@ -67,6 +69,30 @@ export async function runLoad(ground: Ground, plan: LoadPlan, onStart?: () => vo
   }
 }
 
+/** CPU microseconds of everything, and the time in milliseconds. */
+interface Reading {
+  time: number
+  machine: number
+  bench: number
+  cpu: CpuTimes
+}
+
+function readNow(ground: Ground, pipeline: Pipeline): Reading {
+  const { user, system } = process.cpuUsage()
+  return { time: Date.now(), machine: cpuOfMachine(), bench: user + system, cpu: cpuNow(ground, pipeline) }
+}
+
+function sumOf(cpu: CpuTimes): number {
+  return PROCESSES.reduce((sum, name) => sum + cpu[name], 0)
+}
+
+/** Cores that programs outside of the bench used between two readings; `generator`: share of a core. */
+function othersBetween(before: Reading, after: Reading, generator: number): number {
+  const microseconds = (after.time - before.time) * 1000
+  const ours = after.bench - before.bench + sumOf(after.cpu) - sumOf(before.cpu)
+  return Math.max(0, (after.machine - before.machine - ours) / microseconds - generator)
+}
+
 function cpuNow(ground: Ground, pipeline: Pipeline): CpuTimes {
   const worker = pipeline.worker()
   return {
@@ -106,10 +132,11 @@ export async function cleanSlate(ground: Ground, table: Pipeline['table']): Prom
 /** One load through a whole pipeline. @throws when a heartbeat that was acknowledged is not in the table exactly once. */
 export async function measurePipeline(ground: Ground, pipeline: Pipeline, shape: Shape): Promise<Measurement> {
   await cleanSlate(ground, pipeline.table)
-  let before = cpuNow(ground, pipeline)
+  let before = readNow(ground, pipeline)
   const result = await runLoad(ground, planFor(ground, pipeline, shape), () => {
-    before = cpuNow(ground, pipeline)
+    before = readNow(ground, pipeline)
   })
+  const loaded = readNow(ground, pipeline)
   const emptyAt = await untilEmpty(pipeline)
   const after = cpuNow(ground, pipeline)
   const rows = await countRows(ground, pipeline.table)
@@ -118,7 +145,8 @@ export async function measurePipeline(ground: Ground, pipeline: Pipeline, shape:
     ...result,
     rows,
     persistedPerSecond: rows / ((emptyAt - result.startedAt) / 1000),
-    cpu: perHeartbeat(before, after, rows)
+    cpu: perHeartbeat(before.cpu, after, rows),
+    others: othersBetween(before, loaded, result.cpuShare)
   }
 }
 

@@ -14,6 +14,8 @@ export interface Pipeline {
   readonly port: number
   /** The certificate to trust, or null where sockets are plain. */
   readonly caFile: string | null
+  /** Where the gateway tells its metrics; null for the bare one. */
+  readonly metricsUrl: string | null
   /** Null while it is stopped. */
   worker(): BenchProcess | null
   startWorker(): Promise<BenchProcess>
@@ -32,6 +34,7 @@ interface Parts {
   gateway: BenchProcess
   port: number
   caFile: string | null
+  metricsUrl: string | null
   start(): Promise<BenchProcess>
 }
 
@@ -39,7 +42,7 @@ const READY_MS = 20_000
 const POLL_MS = 50
 
 async function assemble(ground: Ground, parts: Parts): Promise<Pipeline> {
-  const { name, table, gateway, port, caFile, start } = parts
+  const { name, table, gateway, port, caFile, metricsUrl, start } = parts
   const queue = openQueue({ redis: ground.redis, prefix: parts.prefix, shards: 1 })
   let worker: BenchProcess | null = await start()
   return {
@@ -48,6 +51,7 @@ async function assemble(ground: Ground, parts: Parts): Promise<Pipeline> {
     gateway,
     port,
     caFile,
+    metricsUrl,
     worker: () => worker,
     async startWorker() {
       worker ??= await start()
@@ -88,6 +92,7 @@ export async function startBarePipeline(ground: Ground): Promise<Pipeline> {
     gateway,
     port,
     caFile: null,
+    metricsUrl: null,
     async start() {
       const worker = startProcess('bare worker', './bare-worker.js', args, ground.childEnv)
       await worker.event('ready')
@@ -139,6 +144,7 @@ export async function startOurPipeline(ground: Ground, { tlsMode, gatewayNodeArg
     gateway,
     port: ingestPort,
     caFile: tlsMode === 'direct' ? join(ground.dir, 'tls', 'ca.pem') : null,
+    metricsUrl: `http://127.0.0.1:${gatewayAdmin}/metrics`,
     async start() {
       const worker = startProcess('worker', '../worker/main.js', [], env)
       await untilReady(worker, workerAdmin)

@@ -149,6 +149,17 @@ export function cpuOfFamily(pid: number): number {
   return sum * MICROSECONDS_PER_TICK
 }
 
+const STAT_USER = 1
+const STAT_NICE = 2
+const STAT_SYSTEM = 3
+const STAT_STOLEN = 8
+
+/** CPU time that the whole machine has used so far, in microseconds; what a hypervisor took from it counts too. */
+export function cpuOfMachine(): number {
+  const fields = readFileSync('/proc/stat', 'utf8').split('\n', 1)[0]?.split(/ +/) ?? []
+  return ticks(fields, STAT_USER, STAT_NICE, STAT_SYSTEM, STAT_STOLEN) * MICROSECONDS_PER_TICK
+}
+
 /** Resident memory of a process, in bytes. */
 export function memoryOf(pid: number): number {
   return Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]) * PAGE_BYTES

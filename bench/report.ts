@@ -145,7 +145,8 @@ function loadRows(figures: Figures): string[][] {
     whole(middle(results, persisted)),
     middle(results, (result) => result.p50).toFixed(1),
     middle(results, (result) => result.p99).toFixed(1),
-    mark(middle(results, (result) => result.cpuShare))
+    mark(middle(results, (result) => result.cpuShare)),
+    middle(results, (result) => result.others).toFixed(2)
   ])
 }
 
@@ -196,9 +197,10 @@ ${table(['ratio', 'measured'], otherRatios(figures))}
 
 ## Rates and times to the acknowledgement
 
-${table(['load', 'pipeline', 'acked/s', 'persisted/s', 'p50 ms', 'p99 ms', 'generator, of a core'], loadRows(figures))}
+${table(['load', 'pipeline', 'acked/s', 'persisted/s', 'p50 ms', 'p99 ms', 'generator, of a core', 'other programs, cores'], loadRows(figures))}
 
-\`(!)\`: the load generator used more than 80 % of a core and may itself be the limit.
+\`(!)\`: the load generator used more than 80 % of a core and may itself be the limit. Where other programs used
+much, the line says little.
 
 ## CPU microseconds per heartbeat
 
@@ -236,8 +238,9 @@ ${table(
 - Time to the acknowledgement at a fixed rate counts from the moment a frame was due, so a stall hides nothing; the first
   1.5 s are left out.
 - CPU: user and system time of the process, from its \`/proc/<pid>/stat\`; for Postgres of all its processes.
-- Memory: growth of the gateway's resident memory from 2,000 to ${whole(idle.connections)} welcomed connections, divided by their number;
-  a garbage collection is forced before both readings. The whole process is read without one.
+- Memory: growth of the gateway's memory in use from 2,000 to ${whole(idle.connections)} welcomed connections, divided by their number;
+  in use is resident memory less the empty part of the JavaScript heap, after a garbage collection. The whole process is read
+  without one, just after the last connection was opened.
 - Medians of 3 runs (frames of 10: 2, 2,000/s: 1), ours and bare in turn.
 ${reopenedLine(figures)}`
 }
