@@ -51,9 +51,10 @@ async function clearLeftover(dir: string, log: StoreOptions['log']): Promise<voi
 
 /**
  * Starts the embedded Redis of a data folder: every write is on the disk before it is answered, nothing is evicted.
+ * `settings`: more lines of its configuration, which win over ours.
  * Rejects with one sentence when there is no Redis binary, else with what it printed.
  */
-export async function startRedis(options: StoreOptions): Promise<Store> {
+export async function startRedis(options: StoreOptions, settings: readonly string[] = []): Promise<Store> {
   mkdirSync(options.dataDir, { recursive: true })
   const binary = findRedis(options.dataDir)
   const dir = join(realpathSync(options.dataDir), 'redis')
@@ -62,7 +63,7 @@ export async function startRedis(options: StoreOptions): Promise<Store> {
   await clearLeftover(dir, options.log)
   const port = await chooseStorePort(join(dir, 'port'), options.port)
   const file = join(dir, 'redis.conf')
-  replaceFile(file, configuration(dir, port, password))
+  replaceFile(file, `${configuration(dir, port, password)}${settings.map((line) => `${line}\n`).join('')}`)
   const command = dyingWithParent({ ...binary, args: [file] }, RULES.deathSignal)
   const running = await runStore(command, RULES, options)
   return { ...running, url: `redis://:${password}@127.0.0.1:${port}`, port }

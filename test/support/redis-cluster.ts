@@ -1,14 +1,14 @@
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir } from 'node:fs/promises'
 import { type AddressInfo, createServer, type Server } from 'node:net'
-import { join } from 'node:path'
-import { Redis } from 'ioredis'
-import { findRedis } from '../../local/find-redis.ts'
+import { startRedis } from '../../local/redis.ts'
+import { createLog } from '../../shared/log.ts'
+import { connectRedis, type RedisClient } from '../../shared/redis.ts'
 import { dataDirFor } from './data-dir.ts'
 import type { TearsDown } from './database.ts'
 import { waitFor } from './wait-for.ts'
 
+const quiet = { info: () => undefined, warn: () => undefined }
+const PASSWORD = 'both-have-the-same'
 const SLOTS = 16_384
 /** Nodes speak with each other on a second port, so much above the first. */
 const BUS = 10_000
@@ -37,40 +37,22 @@ async function reservePort(): Promise<{ port: number; release(): Promise<unknown
   }
 }
 
-async function startNode(t: TearsDown, dir: string, port: number): Promise<Redis> {
-  await mkdir(dir)
-  const { file, env } = findRedis(dir)
-  const durable = ['--appendonly', 'yes', '--appendfsync', 'always', '--maxmemory-policy', 'noeviction']
-  const cluster = ['--cluster-enabled', 'yes']
-  const own = ['--port', String(port), '--bind', '127.0.0.1', '--dir', dir, '--save', '']
-  const child = spawn(file, [...own, ...durable, ...cluster], {
-    env: { PATH: process.env.PATH, ...env },
-    stdio: 'ignore'
-  })
-  const exited = once(child, 'exit')
-  const node = new Redis(port, '127.0.0.1', { retryStrategy: () => 50, maxRetriesPerRequest: null })
-  // Refused until it listens.
-  node.on('error', () => undefined)
-  t.teardown(async () => {
-    node.disconnect()
-    child.kill('SIGKILL')
-    await exited
-  })
-  return node
-}
-
 /** A Redis Cluster of two masters, each with half of the slots. `nodes` are connections to them one by one. */
-export async function clusterFor(t: TearsDown): Promise<{ url: string; nodes: Redis[] }> {
-  const dataDir = await dataDirFor(t)
+export async function clusterFor(t: TearsDown): Promise<{ url: string; nodes: RedisClient[] }> {
   const reserved = [await reservePort(), await reservePort()]
   const ports = reserved.map(({ port }) => port)
   await Promise.all(reserved.map(({ release }) => release()))
-  const nodes: Redis[] = []
+  const nodes: RedisClient[] = []
   for (const [i, port] of ports.entries()) {
-    const node = await startNode(t, join(dataDir, String(i)), port)
-    nodes.push(node)
+    const dataDir = await dataDirFor(t)
+    const redis = await startRedis({ dataDir, log: quiet, port }, [`requirepass ${PASSWORD}`, 'cluster-enabled yes'])
+    t.teardown(() => redis.stop())
+    const url = `redis://:${PASSWORD}@127.0.0.1:${port}`
+    const { client, stop } = await connectRedis({ url, log: createLog('test', 'fatal'), whenAway: 'wait' })
+    t.teardown(stop)
     const half = Array.from({ length: SLOTS / 2 }, (_, slot) => slot + (i * SLOTS) / 2)
-    await node.call('CLUSTER', 'ADDSLOTS', ...half)
+    await client.call('CLUSTER', 'ADDSLOTS', ...half)
+    nodes.push(client)
   }
   await nodes[0]?.call('CLUSTER', 'MEET', '127.0.0.1', String(ports[1]))
   for (const node of nodes) {
@@ -79,5 +61,5 @@ export async function clusterFor(t: TearsDown): Promise<{ url: string; nodes: Re
       timeoutMs: 20_000
     })
   }
-  return { url: `redis+cluster://${ports.map((port) => `127.0.0.1:${port}`).join(',')}`, nodes }
+  return { url: `redis+cluster://:${PASSWORD}@${ports.map((port) => `127.0.0.1:${port}`).join(',')}`, nodes }
 }
