@@ -18,7 +18,7 @@ const borders = [
 
 /** Of a process, tests, bench and scripts may take what starts it and the files that are pure. */
 const starters = [
-  '^gateway/(gateway|read-frame)\\.ts$',
+  '^gateway/(gateway|read-frame|resume)\\.ts$',
   '^api/(app|server)\\.ts$',
   '^worker/(worker|monitor-state)\\.ts$',
   '^agent/(connection|outbox|schedule|config)\\.ts$',

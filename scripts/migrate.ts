@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { runner } from 'node-pg-migrate'
+import { withClient } from '../shared/db.ts'
 import { StartupError } from '../shared/env.ts'
 import { createLog, type Log } from '../shared/log.ts'
 import { migrationsFolder } from '../shared/schema.ts'
@@ -24,17 +25,19 @@ export async function migrate(databaseUrl: string, log: Log): Promise<string[]> 
     log.debug(text)
   }
   try {
-    const applied = await runner({
-      databaseUrl,
-      dir: migrationsFolder(),
-      migrationsTable: 'pgmigrations',
-      direction: 'up',
-      checkOrder: true,
-      singleTransaction: true,
-      advisoryLockMode: 'wait',
-      // Its errors hold the whole file; the one that counts is thrown as well.
-      logger: { debug: notice, info: notice, warn: notice, error: notice }
-    })
+    const applied = await withClient(databaseUrl, (dbClient) =>
+      runner({
+        dbClient,
+        dir: migrationsFolder(),
+        migrationsTable: 'pgmigrations',
+        direction: 'up',
+        checkOrder: true,
+        singleTransaction: true,
+        advisoryLockMode: 'wait',
+        // Its errors hold the whole file; the one that counts is thrown as well.
+        logger: { debug: notice, info: notice, warn: notice, error: notice }
+      })
+    )
     const names = applied.map((migration) => migration.name)
     log.info(
       { applied: names },

@@ -1,4 +1,4 @@
-import { Pool, type PoolClient, type QueryResultRow, types } from 'pg'
+import { Client, type ClientBase, Pool, type PoolClient, type QueryResultRow, types } from 'pg'
 import { from as copyFrom } from 'pg-copy-streams'
 import type { Log } from './log.ts'
 
@@ -203,5 +203,16 @@ export function connectDb({ url, role, log, max = 10, statementTimeoutMs = 15_00
       await pool.query('select 1')
     },
     stop: () => pool.end()
+  }
+}
+
+/** Lends one connection of its own, as the role of the address, and closes it whole: for the release step. */
+export async function withClient<T>(url: string, work: (client: ClientBase) => Promise<T>): Promise<T> {
+  const client = new Client({ connectionString: url })
+  await client.connect()
+  try {
+    return await work(client)
+  } finally {
+    await client.end()
   }
 }

@@ -29,6 +29,8 @@ interface Options {
 }
 
 export interface StreamingAgent {
+  /** Is it welcomed now? */
+  connected(): boolean
   /** The close codes of its connections so far. */
   readonly closeCodes: readonly number[]
   /** Makes no more heartbeats, and resolves when all that it made are acknowledged and its socket is closed. */
@@ -88,6 +90,12 @@ function createOutbox(journal: Journal) {
   }
 }
 
+/** What a connection must not have seen, now that it is over. */
+function lookBack({ frames }: FakeAgent, code: number, journal: Journal): void {
+  if (code >= 4000 || code < 1001) journal.broken.push(`a socket was closed with ${code}`)
+  for (const frame of frames) if (frame.type === 'reject') journal.broken.push(JSON.stringify(frame))
+}
+
 /** Streams heartbeats without a pause, comes back after every end, and sends again what was not acknowledged. */
 export function startStreamingAgent(options: Options): StreamingAgent {
   const { journal, agent } = options
@@ -130,8 +138,7 @@ export function startStreamingAgent(options: Options): StreamingAgent {
     stopping.signal.removeEventListener('abort', abort)
     const { code } = await open.closed
     closeCodes.push(code)
-    if (code >= 4000 || code < 1001) journal.broken.push(`a socket was closed with ${code}`)
-    for (const frame of open.frames) if (frame.type === 'reject') journal.broken.push(JSON.stringify(frame))
+    lookBack(open, code, journal)
   }
 
   async function run(): Promise<void> {
@@ -147,12 +154,13 @@ export function startStreamingAgent(options: Options): StreamingAgent {
     if (outbox.frames.length < OUTBOX_FRAMES) outbox.frames.push(make())
     flush()
   }, FRAME_EVERY_MS)
-  const abort = async () => {
+  const abort = () => {
     clearInterval(making)
     stopping.abort()
-    await running
+    return running
   }
   return {
+    connected: () => socket !== null,
     closeCodes,
     finish: async (timeoutMs = 20_000) => {
       clearInterval(making)

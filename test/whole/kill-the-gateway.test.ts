@@ -3,6 +3,7 @@ import { openStores } from '../support/ingest.ts'
 import { NO_VIOLATION } from '../support/judge.ts'
 import { startKillable } from '../support/killable-process.ts'
 import { startLoad } from '../support/load.ts'
+import { waitFor } from '../support/wait-for.ts'
 
 const KILLS = 4
 
@@ -16,7 +17,7 @@ t.test('a gateway killed or stopped under load loses nothing that it acknowledge
   }
   for (const { closeCodes } of load.agents) t.ok(closeCodes.includes(1006), 'every agent felt it')
 
-  await load.randomMoment()
+  await waitFor(() => load.agents.every((agent) => agent.connected()))
   gateway.signal('SIGTERM')
   t.match(await gateway.ended(), { code: 0 })
   await gateway.start()
