@@ -133,7 +133,7 @@ function createHost({ deps, monotonic, resume, sightings }: Parts): SessionHost 
     refreshed: (caller) => deps.callers.refreshed(caller),
     greet: (session, hello) => greet(session, hello, { ...deps, resume, sightings }),
     ackSoon: createAckQueue(),
-    acknowledged: ({ caller, stream, acked }) => resume.note(caller.sourceId, stream, acked),
+    acknowledged: (session) => resume.note(session),
     onClosing: (code) => closes.inc({ code: String(code) })
   }
 }
@@ -186,6 +186,7 @@ function behaviour(parts: Parts): WebSocketBehavior<SocketData> {
       const { session } = ws.getUserData()
       session.closed()
       connections.remove(session)
+      parts.resume.finish(session)
     }
   }
 }

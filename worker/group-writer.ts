@@ -12,6 +12,12 @@ import { Recorder, type WritePath } from './record-heartbeats.ts'
  * the update of its state.
  */
 const MAX_ROWS = 32_000
+/**
+ * Fewer rows than this wait until the last transaction began this long ago: a hundred small commits a second would cost
+ * more than they carry, and their fsyncs stand in the way of Redis'. The first heartbeat after a pause waits for nothing.
+ */
+const FEW_ROWS = 2000
+const PACE_MS = 25
 /** Waits while Postgres is away, or does not fit: 250 ms doubling to 5 s. */
 const FIRST_WAIT_MS = 250
 const LONGEST_WAIT_MS = 5000
@@ -60,6 +66,8 @@ export class GroupWriter {
   #wake: (() => void) | undefined
   #conflicts = 0
   #mergeLeft = 0
+  /** When the last transaction began, monotonic ms. */
+  #beganAt = 0
 
   constructor(deps: Deps) {
     this.#deps = deps
@@ -93,11 +101,19 @@ export class GroupWriter {
     // The queue hands over several jobs in one turn: let them come together.
     await new Promise((resolve) => setImmediate(resolve))
     while (this.#waiting.length > 0) {
+      await this.#keepPace()
       const taken = this.#take()
       if (this.#stopping) for (const { reject } of taken) reject(new PutBack('the worker stops'))
       else await this.#settle(taken)
     }
     this.#running = null
+  }
+
+  async #keepPace(): Promise<void> {
+    const rest = this.#beganAt + PACE_MS - performance.now()
+    const rows = this.#waiting.reduce((sum, { job }) => sum + job.m.length, 0)
+    if (rest > 0 && rows < FEW_ROWS && !this.#stopping) await new Promise((resolve) => setTimeout(resolve, rest))
+    this.#beganAt = performance.now()
   }
 
   #take(): Waiting[] {

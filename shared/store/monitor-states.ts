@@ -72,13 +72,17 @@ export interface Touched {
  * costs one probe and one update in place, where lock, read, fold and update cost three times as much.
  */
 export async function touchMonitorStates(tx: Transaction, beats: readonly MonitorBeats[]): Promise<Touched> {
-  const rows = await tx.query<MonitorStateRow & { touched: number }>(TOUCH, [
-    arrayOf(beats.map(({ monitorKey }) => monitorKey)),
-    arrayOf(beats.map(({ sourceId }) => sourceId)),
-    arrayOf(beats.map(({ status }) => status)),
-    arrayOf(beats.map(({ first }) => first)),
-    arrayOf(beats.map(({ last }) => last))
-  ])
+  const rows = await tx.query<MonitorStateRow & { touched: number }>(
+    TOUCH,
+    [
+      arrayOf(beats.map(({ monitorKey }) => monitorKey)),
+      arrayOf(beats.map(({ sourceId }) => sourceId)),
+      arrayOf(beats.map(({ status }) => status)),
+      arrayOf(beats.map(({ first }) => first)),
+      arrayOf(beats.map(({ last }) => last))
+    ],
+    'touch_monitor_states'
+  )
   return { count: rows[0]?.touched ?? 0, unsettled: rows.filter(({ monitor_key }) => monitor_key !== null) }
 }
 
