@@ -27,7 +27,7 @@ export function bannerOf({ installation, dataDir, milliseconds, more = [] }: Fac
   const lines = [
     `Pulsegate is ready (${(milliseconds / 1_000).toFixed(1)} s)`,
     '',
-    `  dashboard  ${appUrl}`,
+    `  start page ${appUrl}`,
     `  API        ${apiUrl}   (${apiUrl}/openapi.json)`,
     `  ingest     ${ingestUrl}`,
     ...(caFile === undefined ? [] : [`  CA file    ${caFile}   (generated: clients have to trust it)`]),

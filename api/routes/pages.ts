@@ -8,6 +8,12 @@ const STYLE = `
   code { font: .9em ui-monospace, monospace }
   table { border-collapse: collapse; width: 100% }
   td { padding: .25rem .75rem .25rem 0; vertical-align: top }
+  td:last-child { opacity: .75 }
+  @media (max-width: 40rem) {
+    tr, td { display: block; padding: 0 }
+    tr { padding: .5rem 0 }
+    code { overflow-wrap: anywhere }
+  }
 `
 
 function escapeHtml(text: string): string {
