@@ -34,22 +34,28 @@ function fail(reason: string): never {
 
 /** The times of the frames that are on their way, by connection and slot. */
 function createClock() {
-  const times: Float64Array[] = []
-  const latencies = createLatencies()
+  const dueTimes: Float64Array[] = []
+  const writtenTimes: Float64Array[] = []
+  const sinceDue = createLatencies()
+  const sinceWritten = createLatencies()
   return {
-    latencies,
-    admit(connection: LoadConnection): void {
-      times[connection.index] = new Float64Array(connection.slots)
+    sinceDue,
+    sinceWritten,
+    admit({ index, slots }: LoadConnection): void {
+      dueTimes[index] = new Float64Array(slots)
+      writtenTimes[index] = new Float64Array(slots)
     },
-    stamp(connection: LoadConnection, seq: number, time: number): void {
-      const own = times[connection.index]
-      if (own) own[seq % connection.slots] = time
+    stamp({ index, slots }: LoadConnection, seq: number, due: number, written: number): void {
+      const slot = seq % slots
+      ;(dueTimes[index] as Float64Array)[slot] = due
+      ;(writtenTimes[index] as Float64Array)[slot] = written
     },
-    take(connection: LoadConnection, from: number, to: number, settled: boolean): void {
-      const own = times[connection.index]
-      if (!own || !settled) return
+    take({ index, slots }: LoadConnection, from: number, to: number): void {
       const now = performance.now()
-      for (let seq = from; seq <= to; seq++) latencies.record(now - (own[seq % connection.slots] ?? now))
+      for (let seq = from; seq <= to; seq++) {
+        sinceDue.record(now - (dueTimes[index]?.[seq % slots] ?? now))
+        sinceWritten.record(now - (writtenTimes[index]?.[seq % slots] ?? now))
+      }
     }
   }
 }
@@ -59,7 +65,7 @@ type Clock = ReturnType<typeof createClock>
 function createListener(clock: Clock, counts: Counts): LoadListener {
   return {
     onAcked(connection, from, to) {
-      clock.take(connection, from, to, counts.settled && counts.running)
+      if (counts.settled && counts.running) clock.take(connection, from, to)
       counts.ackedFrames += to - from + 1
       if (counts.running) counts.ackedFramesInTime += to - from + 1
     },
@@ -78,7 +84,7 @@ function closedLoop(plan: LoadPlan, clock: Clock, counts: Counts): Loop {
     if (room <= 0) return
     const written = performance.now()
     const first = connection.write(room, Date.now())
-    for (let seq = first; seq < first + room; seq++) clock.stamp(connection, seq, written)
+    for (let seq = first; seq < first + room; seq++) clock.stamp(connection, seq, written, written)
   }
   return {
     ...base,
@@ -97,7 +103,7 @@ function closedLoop(plan: LoadPlan, clock: Clock, counts: Counts): Loop {
  * Frames are due at an even rate, one connection after the other. Latency counts from the time a frame was due, so neither a
  * late timer of the generator nor a stalled server hides anything.
  */
-function openLoop(plan: LoadPlan, clock: Clock, counts: Counts, lateness: ReturnType<typeof createLatencies>): Loop {
+function openLoop(plan: LoadPlan, clock: Clock, counts: Counts): Loop {
   let timer: NodeJS.Timeout | undefined
   return {
     ...createListener(clock, counts),
@@ -112,8 +118,7 @@ function openLoop(plan: LoadPlan, clock: Clock, counts: Counts, lateness: Return
           const connection = connections[turn++ % connections.length] as LoadConnection
           if (connection.inFlight() >= plan.window) continue
           const due = began + (sent++ * 1000) / plan.rate
-          clock.stamp(connection, connection.write(1, Date.now()), due)
-          if (counts.settled) lateness.record(now - due)
+          clock.stamp(connection, connection.write(1, Date.now()), due, now)
           tries = -1
         }
         timer = setTimeout(writeDue, TICK_MS)
@@ -173,8 +178,7 @@ async function lastAcks(connections: readonly LoadConnection[]): Promise<number>
 async function drive(plan: LoadPlan, senders: readonly Sender[]): Promise<LoadResult | null> {
   const counts: Counts = { running: true, settled: false, ackedFrames: 0, ackedFramesInTime: 0, rejectedItems: 0 }
   const clock = createClock()
-  const lateness = createLatencies()
-  const loop = plan.loop === 'open' ? openLoop(plan, clock, counts, lateness) : closedLoop(plan, clock, counts)
+  const loop = plan.loop === 'open' ? openLoop(plan, clock, counts) : closedLoop(plan, clock, counts)
   const opening = performance.now()
   const { connections, reopened } = await openAll(plan, senders, loop)
   connections.forEach(clock.admit)
@@ -198,9 +202,9 @@ async function drive(plan: LoadPlan, senders: readonly Sender[]): Promise<LoadRe
     unacked: unackedFrames * plan.itemsPerFrame,
     rejected: counts.rejectedItems,
     reopened,
-    p50: clock.latencies.quantile(0.5),
-    p99: clock.latencies.quantile(0.99),
-    lateness: lateness.quantile(0.99),
+    p50: clock.sinceDue.quantile(0.5),
+    p99: clock.sinceDue.quantile(0.99),
+    p99SinceWritten: clock.sinceWritten.quantile(0.99),
     startedAt,
     cpuShare: (cpu.user + cpu.system) / 1e6 / seconds
   }

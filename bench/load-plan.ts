@@ -44,8 +44,8 @@ export interface LoadResult {
   /** Milliseconds from the time a frame was due (open) or written (closed) to its acknowledgement. */
   p50: number
   p99: number
-  /** Open loop: how late the generator itself wrote its frames, p99 in milliseconds; part of the latencies above. */
-  lateness: number
+  /** The same from the time the frame was written: without the generator's own delay. */
+  p99SinceWritten: number
   /** Epoch milliseconds of the first frame. */
   startedAt: number
   /** Share of one core that the generator used while the load ran. */

@@ -1,4 +1,5 @@
 import { writeFileSync } from 'node:fs'
+import { StartupError } from '../shared/env.ts'
 import { readConfig } from './config.ts'
 import { type Drain, measureDrain } from './drain.ts'
 import { type IdleMemory, measureIdleMemory } from './idle.ts'
@@ -145,13 +146,23 @@ async function measureAll(ground: Ground): Promise<Figures> {
   return { idle, bareServer, rawCopy, ...loads, tls, versions: ground.versions }
 }
 
-progress('starting PostgreSQL and Redis, inserting a fleet of agents')
-const ground = await prepareGround(readConfig())
+async function bench(): Promise<void> {
+  progress('starting PostgreSQL and Redis, inserting a fleet of agents')
+  const ground = await prepareGround(readConfig())
+  try {
+    const report = renderReport(await measureAll(ground))
+    writeFileSync(REPORT, report)
+    progress(`written to ${REPORT}`)
+    process.stdout.write(`\n${report}`)
+  } finally {
+    await ground.stop()
+  }
+}
+
 try {
-  const report = renderReport(await measureAll(ground))
-  writeFileSync(REPORT, report)
-  progress(`written to ${REPORT}`)
-  process.stdout.write(`\n${report}`)
-} finally {
-  await ground.stop()
+  await bench()
+} catch (error) {
+  if (!(error instanceof StartupError)) throw error
+  process.stderr.write(`${error.message}\n`)
+  process.exitCode = 1
 }

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { startPostgres } from '../local/postgres.ts'
 import { startRedis } from '../local/redis.ts'
@@ -7,6 +6,7 @@ import { connectDb, type Database } from '../shared/db.ts'
 import { createLog } from '../shared/log.ts'
 import { connectRedis, type RedisConnection } from '../shared/redis.ts'
 import { createSecrets } from '../shared/secrets.ts'
+import { claimFolder } from './claim.ts'
 import type { BenchConfig } from './config.ts'
 import { createFleet } from './fleet.ts'
 import { runToEnd } from './processes.ts'
@@ -74,8 +74,7 @@ async function readVersions(db: Database, redis: RedisConnection): Promise<Groun
 
 /** Starts stores of its own, fsync on and Redis at `appendfsync always`, migrates and puts the fleet in. */
 export async function prepareGround({ dir, childEnv }: BenchConfig): Promise<Ground> {
-  rmSync(dir, { recursive: true, force: true })
-  mkdirSync(dir, { recursive: true, mode: 0o711 })
+  const release = claimFolder(dir)
   const log = createLog('bench', 'error')
   const postgres = await startPostgres({ dataDir: dir, log })
   const store = await startRedis({ dataDir: dir, log })
@@ -108,7 +107,7 @@ export async function prepareGround({ dir, childEnv }: BenchConfig): Promise<Gro
     async stop() {
       await Promise.all([db.stop(), redis.stop()])
       await Promise.all([postgres.stop(), store.stop()])
-      rmSync(dir, { recursive: true, force: true })
+      release()
     }
   }
 }
