@@ -11,7 +11,7 @@ import { Recorder, type WritePath } from './record-heartbeats.ts'
  * Most rows in one transaction: all that a shard has under way. The larger a group, the more heartbeats of one monitor share
  * the update of its state.
  */
-const MAX_ROWS = 32_000
+const MAX_ROWS = 64_000
 /**
  * Fewer rows than this wait until the last transaction began this long ago: a hundred small commits a second would cost
  * more than they carry, and their fsyncs stand in the way of Redis'. The first heartbeat after a pause waits for nothing.
