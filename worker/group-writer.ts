@@ -13,11 +13,11 @@ import { Recorder, type WritePath } from './record-heartbeats.ts'
  */
 const MAX_ROWS = 64_000
 /**
- * Fewer rows than this wait until the last transaction began this long ago: a hundred small commits a second would cost
- * more than they carry, and their fsyncs stand in the way of Redis'. The first heartbeat after a pause waits for nothing.
+ * Fewer rows than this wait until the last transaction began this long ago: small commits cost more than they carry, and
+ * their fsyncs stand in the way of Redis'. The first heartbeat after a pause waits for nothing.
  */
-const FEW_ROWS = 2000
-const PACE_MS = 25
+const FEW_ROWS = 4000
+const PACE_MS = 100
 /** Waits while Postgres is away, or does not fit: 250 ms doubling to 5 s. */
 const FIRST_WAIT_MS = 250
 const LONGEST_WAIT_MS = 5000
