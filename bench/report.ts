@@ -1,8 +1,7 @@
 import { arch, cpus, platform, totalmem } from 'node:os'
-import type { Drain } from './drain.ts'
+import { type Ceilings, COPY_GROUPS } from './ceilings.ts'
 import { FLEET } from './fleet.ts'
 import type { IdleMemory } from './idle.ts'
-import type { LoadResult } from './load-plan.ts'
 import { CONNECTIONS, type Measurement, median, PROCESSES } from './measure.ts'
 import type { Ground } from './setup.ts'
 
@@ -13,15 +12,13 @@ export interface Pair<T> {
 
 export interface Figures {
   idle: IdleMemory
-  bareServer: LoadResult
-  rawCopy: Array<{ groupRows: number; rowsPerSecond: number }>
   /** Closed loop: one heartbeat a frame, ten a frame. */
   singles: Pair<Measurement[]>
   tens: Pair<Measurement[]>
   /** Open loop: 2,000 and 20,000 heartbeats a second. */
   calm: Pair<Measurement[]>
   busy: Pair<Measurement[]>
-  drains: Drain[]
+  ceilings: Ceilings[]
   /** As `singles`, the gateway ending TLS. */
   tls: Measurement
   versions: Ground['versions']
@@ -63,13 +60,14 @@ function table(head: readonly string[], rows: ReadonlyArray<readonly string[]>):
   return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n')
 }
 
-function drainRate(figures: Figures): number {
-  return middleOf(figures.drains.map((drain) => drain.rowsPerSecond))
+function ceiling({ ceilings }: Figures, read: (round: Ceilings) => number): number {
+  return middleOf(ceilings.map(read))
 }
 
-function rawRate(figures: Figures): number {
-  return figures.rawCopy[0]?.rowsPerSecond ?? Number.NaN
-}
+const answered = (round: Ceilings) => round.answering.ackedPerSecond
+const copied = (round: Ceilings) => round.rawCopy[0] ?? Number.NaN
+const filled = (round: Ceilings) => round.drain.filling.ackedPerSecond
+const drained = (round: Ceilings) => round.drain.rowsPerSecond
 
 function atLeast(what: string, wanted: number, measured: number): Goal {
   return { what, wanted: `≥ ${wanted}`, measured: measured.toFixed(2), met: measured >= wanted }
@@ -90,7 +88,7 @@ function goals(figures: Figures): Goal[] {
     atLeast(
       'rows per second of a worker emptying a full queue, of raw COPY’s',
       0.5,
-      drainRate(figures) / rawRate(figures)
+      ceiling(figures, (round) => drained(round) / copied(round))
     ),
     {
       what: `gateway memory per idle connection, ${whole(connections)} of them`,
@@ -102,17 +100,16 @@ function goals(figures: Figures): Goal[] {
 }
 
 function otherRatios(figures: Figures): string[][] {
-  const filled = middleOf(figures.drains.map((drain) => drain.filling.ackedPerSecond))
   return [
     ['acked per second in frames of 10, of the bare pipeline’s', ratio(figures.tens, acked).toFixed(2)],
     ['persisted per second in frames of 10, of the bare pipeline’s', ratio(figures.tens, persisted).toFixed(2)],
     [
       'durably acked per second with the worker stopped, of what bare uWebSockets.js answers',
-      (filled / figures.bareServer.ackedPerSecond).toFixed(2)
+      ceiling(figures, (round) => filled(round) / answered(round)).toFixed(2)
     ],
     [
       'persisted per second, of raw COPY’s rows',
-      (middle(figures.singles.ours, persisted) / rawRate(figures)).toFixed(2)
+      (middle(figures.singles.ours, persisted) / ceiling(figures, copied)).toFixed(2)
     ],
     ['ack p99 at 20,000/s, of the bare pipeline’s', ratio(figures.busy, (result) => result.p99).toFixed(2)]
   ]
@@ -159,6 +156,20 @@ function cpuRows(figures: Figures): string[][] {
   })
 }
 
+function ceilingRows(figures: Figures): string[][] {
+  const generator = mark(ceiling(figures, (round) => round.answering.cpuShare))
+  return [
+    [`bare uWebSockets.js, frames answered (generator ${generator})`, whole(ceiling(figures, answered))],
+    ...COPY_GROUPS.map((groupRows, place) => [
+      `raw binary COPY into the same table, ${whole(groupRows)} rows at a time, one connection`,
+      whole(ceiling(figures, (round) => round.rawCopy[place] ?? Number.NaN))
+    ]),
+    ['our worker emptying a full queue, rows', whole(ceiling(figures, drained))],
+    ['our gateway with the worker stopped, durably acked', whole(ceiling(figures, filled))],
+    ['connections opened: upgrade, authentication, hello, welcome', whole(figures.idle.openedPerSecond)]
+  ]
+}
+
 function machine({ versions }: Figures): string {
   const [cpu] = cpus()
   return (
@@ -178,7 +189,7 @@ function reopenedLine(figures: Figures): string {
 
 /** docs/benchmarks.md: ratios first, since they hold on other machines; absolute figures after them. */
 export function renderReport(figures: Figures): string {
-  const { bareServer, rawCopy, idle } = figures
+  const { idle } = figures
   return `# Benchmarks
 
 Made by \`npm run bench\`; do not edit. Compare figures of one run only: absolute rates move by a quarter between runs.
@@ -209,22 +220,7 @@ ${table(['load', 'pipeline', ...PROCESSES, 'sum'], cpuRows(figures))}
 
 ## Ceilings
 
-${table(
-  ['ceiling', 'per second'],
-  [
-    [`bare uWebSockets.js, frames answered (generator ${mark(bareServer.cpuShare)})`, whole(bareServer.ackedPerSecond)],
-    ...rawCopy.map(({ groupRows, rowsPerSecond }) => [
-      `raw binary COPY into the same table, ${whole(groupRows)} rows at a time, one connection`,
-      whole(rowsPerSecond)
-    ]),
-    ['our worker emptying a full queue, rows', whole(drainRate(figures))],
-    [
-      'our gateway with the worker stopped, durably acked',
-      whole(middleOf(figures.drains.map((drain) => drain.filling.ackedPerSecond)))
-    ],
-    ['connections opened: upgrade, authentication, hello, welcome', whole(idle.openedPerSecond)]
-  ]
-)}
+${table(['ceiling', 'per second'], ceilingRows(figures))}
 
 ## How the figures are taken
 
