@@ -22,7 +22,7 @@ export interface RunningWorker {
 }
 
 /** Jobs of a shard under way at once: enough to fill a transaction while the last one runs (docs/benchmarks.md). */
-const CONCURRENCY = 64
+export const CONCURRENCY = 64
 const GAUGE_MS = 5000
 
 function watchQueue({ queue, metrics, log }: WorkerDeps): NodeJS.Timeout {

@@ -24,6 +24,7 @@ async function tryAgain({ redis, redisPrefix, log }: Parts, changes: readonly An
  * told as soon as Redis is back.
  */
 export async function announceChanges(parts: Parts, changes: readonly Announcement[]): Promise<void> {
+  for (const change of changes) parts.callers.hear(change)
   try {
     for (const change of changes) await publishChange(parts.redis.client, parts.redisPrefix, change)
   } catch (error) {

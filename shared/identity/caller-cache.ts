@@ -45,10 +45,11 @@ export class CallerCache {
 
   constructor(changes: Changes, read: Read) {
     this.#read = read
-    this.#unlisten = changes.listen((change) => this.#hear(change))
+    this.#unlisten = changes.listen((change) => this.hear(change))
   }
 
-  #hear(change: Change): void {
+  /** Forgets whom the change touches. */
+  hear(change: Change): void {
     if (change.type === 'agent_connected') return
     for (const heard of this.#hearing) heard.push(change)
     for (const [name, { caller }] of this.#entries) if (touches(change, caller)) this.#entries.delete(name)

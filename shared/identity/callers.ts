@@ -1,4 +1,4 @@
-import type { Changes } from '../changes.ts'
+import type { Change, Changes } from '../changes.ts'
 import type { Database } from '../db.ts'
 import type { Secrets } from '../secrets.ts'
 import { type ApiKeyRow, findApiKey, findPushUrl, listMonitorKeys, type PushUrlRow } from '../store/callers.ts'
@@ -18,6 +18,8 @@ export interface Callers {
   byUser(user: User): Promise<Caller>
   /** `caller` as it is now, read anew at most once a second: for a monitor that it does not know yet. */
   refreshed(caller: Caller): Promise<Caller>
+  /** A change that this process made itself: it must not trust its cache until the message comes round. */
+  hear(change: Change): void
   stop(): void
 }
 
@@ -119,6 +121,7 @@ export function createCallers({ db, secrets, changes }: Options): Callers {
       return caller
     },
     refreshed: (caller) => cache.refreshed(caller),
+    hear: (change) => cache.hear(change),
     stop: () => cache.stop()
   }
 }

@@ -3,6 +3,7 @@ import { type Test, test } from 'tap'
 import { createDoor } from '../../shared/ingest/accept.ts'
 import { createMetrics } from '../../shared/metrics.ts'
 import { RECORD_STATUSES } from '../../shared/protocol/heartbeat.ts'
+import { CONCURRENCY } from '../../worker/worker.ts'
 import { historyOf } from '../support/gateway-tenant.ts'
 import { openStores, workerFor } from '../support/ingest.ts'
 import { drained, type JobRow, jobOf, keyOf, stateOf, transitionsOf } from '../support/jobs.ts'
@@ -187,7 +188,8 @@ test('two workers at once on the same monitors lose nothing, double nothing and 
   await stores.db.transaction(async (tx) => {
     await tx.query('select from monitor_states for update')
     for (const rows of jobs) await stores.queue.add(0, jobOf(rows))
-    await waitFor(async () => (await stores.queue.counts()).active === 64, { what: 'both workers hold their 32 jobs' })
+    const held = async () => (await stores.queue.counts()).active === 2 * CONCURRENCY
+    await waitFor(held, { what: 'both workers hold all the jobs that they take', timeoutMs: 20_000 })
   })
   t.equal(await drained(stores), 0, 'no dead letter')
   const [{ count } = { count: 0 }] = await stores.db.query<{ count: number }>('select count(*) from heartbeats')

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { type Test, test } from 'tap'
 import type { Log } from '../../shared/log.ts'
+import { CONCURRENCY } from '../../worker/worker.ts'
 import { storeUrl, withAdmin } from '../support/database.ts'
 import { historyOf } from '../support/gateway-tenant.ts'
 import { openStores, type Stores, workerFor } from '../support/ingest.ts'
@@ -64,12 +65,13 @@ test('while Postgres refuses connections jobs wait, and are written when it is b
   const { stores, key, job, stored, warnings, watched } = await sceneOf(t)
   await workerFor(t, watched)
   await takeAway(stores)
-  for (let i = 0; i < 50; i++) await stores.queue.add(0, job(1000 * i, 1000 * i + 500))
+  const jobs = CONCURRENCY + 18
+  for (let i = 0; i < jobs; i++) await stores.queue.add(0, job(500 * i, 500 * i + 250))
   await waitFor(() => warnings.filter((text) => /the group waits/.test(text)).length >= 3)
-  t.match(await stores.queue.counts(), { waiting: 18, active: 32, delayed: 0, failed: 0 })
+  t.match(await stores.queue.counts(), { waiting: 18, active: CONCURRENCY, delayed: 0, failed: 0 })
   await giveBack(stores)
   t.equal(await drained(stores), 0, 'no dead letter')
-  t.equal(await stored(), 100)
+  t.equal(await stored(), 2 * jobs)
   t.same(await transitionsOf(stores, key), ['pending up'])
 })
 
