@@ -18,8 +18,7 @@ export interface Resume {
 }
 
 /**
- * Every tick a slice of those that wait is written. All at once would stand before the heartbeats on the way to Redis: a
- * thousand a second doubled the slowest acknowledgements.
+ * Every tick a slice of those that wait is written: all at once they would stand before the heartbeats on the way to Redis.
  */
 const TICK_MS = 50
 const TICKS_TO_WRITE_ALL = 60

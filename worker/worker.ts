@@ -21,7 +21,7 @@ export interface RunningWorker {
   stop(): Promise<void>
 }
 
-/** Jobs of a shard under way at once: enough to fill a transaction while the last one runs (docs/benchmarks.md). */
+/** Jobs of a shard under way at once: enough to fill a transaction while the last one runs. */
 export const CONCURRENCY = 64
 const GAUGE_MS = 5000
 

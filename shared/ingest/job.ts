@@ -5,8 +5,8 @@ export type WayIn = 'socket' | 'http'
 export const MAX_JOB_ITEMS = 1000
 
 /**
- * One BullMQ job: a batch of heartbeats in columns, because columns of numbers cost Redis and JSON 1.45 times less than
- * objects (docs/benchmarks.md). Row i is m[i], t[i], …; times are relative to `base`.
+ * One BullMQ job: a batch of heartbeats in columns, because columns of numbers cost Redis and JSON less than objects.
+ * Row i is m[i], t[i], …; times are relative to `base`.
  */
 export interface IngestJob {
   v: 1

@@ -50,7 +50,7 @@ function readMessage(message: unknown, into: Reading): ItemFault | null {
 }
 
 /**
- * The fast twin of `heartbeatSchema` for values that came out of `JSON.parse`: about a tenth of its cost. The two are
+ * The fast twin of `heartbeatSchema` for values that came out of `JSON.parse`, without an allocation. The two are
  * held equal by `test/protocol/heartbeat-reader.test.ts`. Returns the first fault, or null with `into` filled.
  */
 export function readHeartbeat(item: unknown, into: Reading): ItemFault | null {

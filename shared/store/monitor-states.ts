@@ -25,7 +25,7 @@ export interface MonitorBeats {
   last: number
 }
 
-/** A PostgreSQL array of values that need no quotes: three times cheaper than having the driver quote each. */
+/** A PostgreSQL array of values that need no quotes, so that the driver has none to look for. */
 function arrayOf(values: ReadonlyArray<number | string | null>): string {
   return `{${values.map((value) => value ?? 'null').join(',')}}`
 }
@@ -69,7 +69,7 @@ export interface Touched {
 /**
  * System-wide. Locks the states of these monitors and settles those whose heartbeats only go on saying what was said: same
  * source, same state. Such a monitor moves on, or stays when all of it is old. Nearly every heartbeat is of this kind and so
- * costs one probe and one update in place, where lock, read, fold and update cost three times as much.
+ * costs one probe and one update in place, instead of a lock, a read, a fold and an update.
  */
 export async function touchMonitorStates(tx: Transaction, beats: readonly MonitorBeats[]): Promise<Touched> {
   const rows = await tx.query<MonitorStateRow & { touched: number }>(
