@@ -1,7 +1,6 @@
 import { v7 as uuidv7 } from 'uuid'
 import { type Changes, publishChange } from '../shared/changes.ts'
 import type { Database } from '../shared/db.ts'
-import { StartupError } from '../shared/env.ts'
 import { AppError } from '../shared/errors.ts'
 import type { Callers } from '../shared/identity/callers.ts'
 import type { Door } from '../shared/ingest/accept.ts'
@@ -13,20 +12,15 @@ import type { RateLimit } from '../shared/rate-limit.ts'
 import type { RedisClient } from '../shared/redis.ts'
 import { TLS12_CIPHERS } from '../shared/tls.ts'
 import { Connections } from './connections.ts'
+import { type CorkHolder, openCorkHolder } from './cork-holder.ts'
 import { greet } from './greeter.ts'
+import { listen } from './listen.ts'
 import { createResume, type Resume } from './resume.ts'
 import { createReviewer, type Reviewer } from './reviewer.ts'
 import { Session, type SessionHost, type SocketData } from './session.ts'
 import { createSightings, type Sightings } from './sightings.ts'
 import { handleUpgrade, refuse, type UpgradeDeps } from './upgrade.ts'
-import {
-  type HttpResponse,
-  loadUws,
-  type TemplatedApp,
-  type us_listen_socket,
-  type WebSocket,
-  type WebSocketBehavior
-} from './uws.ts'
+import { type HttpResponse, loadUws, type WebSocket, type WebSocketBehavior } from './uws.ts'
 
 export interface GatewayDeps {
   port: number
@@ -83,15 +77,6 @@ function answerPlainHttp(res: HttpResponse, path: string): void {
   refuse(res, new AppError(path === '/' ? 'upgrade_required' : 'not_found'))
 }
 
-function listen(app: TemplatedApp, port: number): Promise<us_listen_socket> {
-  return new Promise((resolve, reject) => {
-    app.listen(port, (token) => {
-      if (token) resolve(token)
-      else reject(new StartupError(`INGEST_PORT: port ${port} is taken by another program.`))
-    })
-  })
-}
-
 function until(condition: () => boolean, ms: number): Promise<void> {
   return new Promise((resolve) => {
     const deadline = performance.now() + ms
@@ -110,9 +95,10 @@ interface Parts {
   resume: Resume
   sightings: Sightings
   reviewer: Reviewer
+  corkHolder: CorkHolder
 }
 
-function createParts(deps: GatewayDeps): Parts {
+function createParts(deps: GatewayDeps, corkHolder: CorkHolder): Parts {
   const connections = new Connections()
   return {
     deps,
@@ -120,7 +106,8 @@ function createParts(deps: GatewayDeps): Parts {
     connections,
     resume: createResume({ client: deps.redis, prefix: deps.prefix, log: deps.log }),
     sightings: createSightings(deps.db, deps.log, deps.clock),
-    reviewer: createReviewer({ ...deps, connections })
+    reviewer: createReviewer({ ...deps, connections }),
+    corkHolder
   }
 }
 
@@ -162,7 +149,8 @@ function behaviour(parts: Parts): WebSocketBehavior<SocketData> {
     behindProxy: deps.tls === null,
     log: deps.log,
     refuseSocket: (caller) => connections.refuseSocket(caller),
-    onRefused: (code) => refused.inc({ code })
+    onRefused: (code) => refused.inc({ code }),
+    corkHolder: parts.corkHolder
   }
   const heard = (ws: WebSocket<SocketData>) => {
     ws.getUserData().session.heardAt = monotonic()
@@ -220,7 +208,7 @@ async function drain({ deps, connections }: Parts): Promise<void> {
 export async function startGateway(deps: GatewayDeps): Promise<Gateway> {
   const { module: uws, build } = loadUws()
   deps.log.info({ build }, 'WebSocket server')
-  const parts = createParts(deps)
+  const parts = createParts(deps, await openCorkHolder(uws))
   const app = deps.tls
     ? uws.SSLApp({ cert_file_name: deps.tls.certFile, key_file_name: deps.tls.keyFile, ssl_ciphers: TLS12_CIPHERS })
     : uws.App()
@@ -238,6 +226,7 @@ export async function startGateway(deps: GatewayDeps): Promise<Gateway> {
       parts.reviewer.stop()
       await parts.resume.stop()
       await parts.sightings.stop()
+      parts.corkHolder.close()
     }
   }
 }

@@ -5,6 +5,7 @@ import type { Log } from '../shared/log.ts'
 import type { ErrorCode } from '../shared/protocol/errors.ts'
 import { SUBPROTOCOL } from '../shared/protocol/frames.ts'
 import type { RateLimit } from '../shared/rate-limit.ts'
+import type { CorkHolder } from './cork-holder.ts'
 import type { HttpRequest, HttpResponse, us_socket_context_t } from './uws.ts'
 
 /** Who may open a socket; decided before the socket exists. */
@@ -24,6 +25,7 @@ export interface UpgradeDeps {
   /** Why this caller may not open another socket now, or null. */
   refuseSocket(caller: Caller): ErrorCode | null
   onRefused(code: ErrorCode): void
+  corkHolder: CorkHolder
 }
 
 /** Everything the handshake needs, copied out: the request object is gone after the first await. */
@@ -140,6 +142,8 @@ export function handleUpgrade<Session>(
       res.cork(() => {
         res.writeStatus('101 Switching Protocols')
         for (const [name, value] of Object.entries(SECURITY_HEADERS)) res.writeHeader(name, value)
+      })
+      deps.corkHolder.run(() => {
         res.upgrade(createSession(admitted), handshake.key, admitted.subprotocol, handshake.extensions, context)
       })
     })
