@@ -12,6 +12,7 @@ import { createRequestLog, type RequestFacts } from './http/request-log.ts'
 import { type AnyHandler, type Gate, serve } from './http/serve.ts'
 import type { Addresses, Parts } from './parts.ts'
 import { createHandlers } from './routes/handlers.ts'
+import { createSessions } from './sign-in/sessions.ts'
 import { createTokens } from './sign-in/tokens.ts'
 
 export interface AppOptions {
@@ -73,7 +74,13 @@ function dispatcher(group: Map<string, Mounted>, gate: Gate) {
     }
     const locals = localsOf(response)
     locals.route = mounted.route.path
-    await serve(mounted.route, mounted.handler, { request, response, log: locals.log, gate })
+    await serve(mounted.route, mounted.handler, {
+      request,
+      response,
+      requestId: locals.requestId,
+      log: locals.log,
+      gate
+    })
   }
 }
 
@@ -118,8 +125,9 @@ export function createApp(options: AppOptions): Express {
     audience: addresses.apiUrl,
     clock: parts.clock
   })
-  const authenticate = createAuthenticate({ db: parts.db, callers: parts.callers, tokens })
-  const gate = { authenticate, callerLimit }
+  const sessions = createSessions({ ...parts, tokens })
+  const authenticate = createAuthenticate({ ...parts, tokens, sessions })
+  const gate = { authenticate, callerLimit, clock: parts.clock }
   const app = express()
   app.disable('x-powered-by')
   app.disable('etag')
@@ -134,7 +142,7 @@ export function createApp(options: AppOptions): Express {
     })
   }
   app.use(takeLiterally)
-  for (const [path, group] of groupByPath(createHandlers({ parts, addresses, tokens }))) {
+  for (const [path, group] of groupByPath(createHandlers({ parts, addresses, tokens, sessions }))) {
     app.all(expressPaths(path), dispatcher(group, gate))
   }
   app.use(() => {

@@ -23,6 +23,8 @@ export interface Database extends Queryable {
   transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>
   /** The same with the tenant set, so that row-level security lets exactly that organization through. */
   tenant<T>(organizationId: string, work: (tx: Transaction) => Promise<T>): Promise<T>
+  /** The same for a person: their own rows are let through, and those of the organization where one is given. */
+  person<T>(userId: string, organizationId: string | null, work: (tx: Transaction) => Promise<T>): Promise<T>
   /** Resolves when the database answers. */
   ping(): Promise<void>
   stop(): Promise<void>
@@ -131,7 +133,19 @@ function sessionOf(client: PoolClient): Session {
   return session
 }
 
-async function once<T>(pool: Pool, organizationId: string | null, work: (tx: Transaction) => Promise<T>): Promise<T> {
+/** For whom the policies of row-level security let rows through. */
+interface Identity {
+  organizationId: string | null
+  userId: string | null
+}
+
+const NOBODY: Identity = { organizationId: null, userId: null }
+
+async function once<T>(
+  pool: Pool,
+  { organizationId, userId }: Identity,
+  work: (tx: Transaction) => Promise<T>
+): Promise<T> {
   const client = await connect(pool)
   const session = sessionOf(client)
   try {
@@ -139,6 +153,7 @@ async function once<T>(pool: Pool, organizationId: string | null, work: (tx: Tra
     if (organizationId !== null) {
       await session.query("select set_config('app.organization_id', $1, true)", [organizationId])
     }
+    if (userId !== null) await session.query("select set_config('app.user_id', $1, true)", [userId])
     const result = await work(session)
     await session.query('commit')
     return result
@@ -155,14 +170,10 @@ async function once<T>(pool: Pool, organizationId: string | null, work: (tx: Tra
   }
 }
 
-async function transaction<T>(
-  pool: Pool,
-  organizationId: string | null,
-  work: (tx: Transaction) => Promise<T>
-): Promise<T> {
+async function transaction<T>(pool: Pool, identity: Identity, work: (tx: Transaction) => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await once(pool, organizationId, work)
+      return await once(pool, identity, work)
     } catch (error) {
       if (attempt === TRIES || !RETRYABLE.has(sqlState(error) ?? '')) throw error
     }
@@ -197,8 +208,9 @@ export function connectDb({ url, role, log, max = 10, statementTimeoutMs = 15_00
   pool.on('error', () => undefined)
   return {
     ...queryable(pool),
-    transaction: (work) => transaction(pool, null, work),
-    tenant: (organizationId, work) => transaction(pool, organizationId, work),
+    transaction: (work) => transaction(pool, NOBODY, work),
+    tenant: (organizationId, work) => transaction(pool, { organizationId, userId: null }, work),
+    person: (userId, organizationId, work) => transaction(pool, { organizationId, userId }, work),
     ping: async () => {
       await pool.query('select 1')
     },

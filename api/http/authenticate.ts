@@ -1,10 +1,10 @@
-import type { UserRole } from '../../shared/contract/auth.ts'
-import type { Auth, Scope } from '../../shared/contract/route.ts'
+import { mayRole, type Permission, scopeOf, type UserRole } from '../../shared/contract/permissions.ts'
 import type { Database } from '../../shared/db.ts'
 import { AppError } from '../../shared/errors.ts'
 import type { Caller } from '../../shared/identity/caller.ts'
 import type { Callers } from '../../shared/identity/callers.ts'
 import { listMemberships } from '../../shared/store/memberships.ts'
+import type { Sessions } from '../sign-in/sessions.ts'
 import type { Tokens } from '../sign-in/tokens.ts'
 
 /** A signed-in person, in one organization. */
@@ -15,6 +15,12 @@ export interface UserPrincipal {
   readonly organizationName: string
   readonly plan: string
   readonly role: UserRole
+  /** The session that was shown by its cookie, or that the JWT came from: that may have ended since. */
+  readonly sessionId: string
+  /** How the person was recognised by this request. */
+  readonly shown: 'session' | 'jwt'
+  /** When the person last proved who they are, epoch ms. */
+  readonly authenticatedAt: number
 }
 
 /** An agent or a service, by its key. */
@@ -30,12 +36,19 @@ interface Options {
   db: Database
   callers: Callers
   tokens: Tokens
+  sessions: Sessions
 }
 
-export type Authenticate = (authorization: string | undefined) => Promise<Principal>
+/** The headers that a credential may be in; `authorization` wins. */
+interface Shown {
+  authorization?: string | undefined
+  cookie?: string | undefined
+}
 
-/** Who shows this `Authorization` header. @throws AppError unauthorized, organization_suspended */
-export function createAuthenticate({ db, callers, tokens }: Options): Authenticate {
+export type Authenticate = (headers: Shown) => Promise<Principal>
+
+/** Who shows these headers. @throws AppError unauthorized, organization_suspended */
+export function createAuthenticate({ db, callers, tokens, sessions }: Options): Authenticate {
   async function byKey(apiKey: string): Promise<Principal> {
     const caller = await callers.byApiKey(apiKey)
     if (caller === null) throw new AppError('unauthorized', { detail: 'The API key is unknown or revoked.' })
@@ -57,12 +70,35 @@ export function createAuthenticate({ db, callers, tokens }: Options): Authentica
       organizationId: membership.organization_id,
       organizationName: membership.organization_name,
       plan: membership.plan,
-      role: membership.role
+      role: membership.role,
+      sessionId: claims.sessionId,
+      shown: 'jwt',
+      authenticatedAt: claims.authenticatedAt
     }
   }
 
-  return async (authorization) => {
-    const credential = /^Bearer +([^\s]+)\s*$/i.exec(authorization ?? '')?.[1]
+  async function bySession(cookie: string | undefined): Promise<Principal> {
+    const session = await sessions.find(cookie)
+    if (session === null) {
+      throw new AppError('unauthorized', { detail: 'Sign in, or send Authorization: Bearer with an API key or a JWT.' })
+    }
+    if (session.suspended) throw new AppError('organization_suspended')
+    return {
+      kind: 'user',
+      userId: session.user_id,
+      organizationId: session.organization_id,
+      organizationName: session.organization_name,
+      plan: session.plan,
+      role: session.role,
+      sessionId: session.id,
+      shown: 'session',
+      authenticatedAt: session.authenticated_at.getTime()
+    }
+  }
+
+  return async ({ authorization, cookie }) => {
+    if (authorization === undefined) return bySession(cookie)
+    const credential = /^Bearer +([^\s]+)\s*$/i.exec(authorization)?.[1]
     if (credential === undefined) {
       throw new AppError('unauthorized', { detail: 'Send Authorization: Bearer with an API key or a JWT.' })
     }
@@ -73,17 +109,31 @@ export function createAuthenticate({ db, callers, tokens }: Options): Authentica
 }
 
 /** @throws AppError forbidden, insufficient_scope */
-export function authorize(principal: Principal, auth: Exclude<Auth, 'none'>): void {
-  if (principal.kind === 'key') {
-    if (auth === 'user' || auth === 'admin') {
-      throw new AppError('forbidden', { detail: 'This is for signed-in people; an API key cannot do it.' })
-    }
-    if (!principal.caller.scopes.has(auth satisfies Scope)) {
-      throw new AppError('insufficient_scope', { detail: `The key needs the scope ${auth}.` })
+export function authorize(principal: Principal, permission: Permission): void {
+  if (principal.kind === 'user') {
+    if (!mayRole(principal.role, permission)) {
+      throw new AppError('forbidden', { detail: `The role ${principal.role} may not do this (${permission}).` })
     }
     return
   }
-  if (auth === 'admin' && principal.role === 'member') {
-    throw new AppError('forbidden', { detail: 'Only admins and owners of the organization may do this.' })
+  const scope = scopeOf(permission)
+  if (scope === null) {
+    throw new AppError('forbidden', { detail: 'This is for signed-in people; an API key cannot do it.' })
+  }
+  if (!principal.caller.scopes.has(scope)) {
+    throw new AppError('insufficient_scope', { detail: `The key needs the scope ${scope}.` })
+  }
+}
+
+/** How long a sign-in permits what asks for a recent one, in milliseconds. */
+const RECENT_MS = 10 * 60_000
+
+/** @throws AppError reauthentication_required when the person of a session signed in too long ago. */
+export function requireRecent(principal: Principal, now: number): void {
+  if (principal.kind !== 'user' || principal.shown !== 'session') return
+  if (now - principal.authenticatedAt > RECENT_MS) {
+    throw new AppError('reauthentication_required', {
+      detail: 'Sign in again: this asks for a sign-in of the last 10 min.'
+    })
   }
 }

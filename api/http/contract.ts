@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import type { PermissionOfKeys } from '../../shared/contract/permissions.ts'
 import type { Auth, InputOf, OutputOf, Route, Schema } from '../../shared/contract/route.ts'
 import type { RouteName, Routes } from '../../shared/contract/routes.ts'
 import type { Log } from '../../shared/log.ts'
@@ -9,9 +10,9 @@ type Parsed<R, K extends 'params' | 'query' | 'body'> =
 
 type PrincipalOf<A extends Auth> = A extends 'none'
   ? undefined
-  : A extends 'user' | 'admin'
-    ? UserPrincipal
-    : UserPrincipal | KeyPrincipal
+  : A extends PermissionOfKeys
+    ? UserPrincipal | KeyPrincipal
+    : UserPrincipal
 
 /** What a handler gets: everything checked by the contract, so it has types and not checks. */
 export interface Call<R extends Route> {
@@ -23,6 +24,8 @@ export interface Call<R extends Route> {
   readonly request: IncomingMessage
   /** Address of the client, as far as it is known. */
   readonly address: string
+  /** Of the answer's `instance` and of the audit trail. */
+  readonly requestId: string
   readonly log: Log
 }
 
@@ -31,7 +34,7 @@ type BodyOf<A> = A extends { schema: infer S extends Schema } ? { body: InputOf<
 
 /** An answer that the contract allows. */
 export type Reply<R extends Route> = {
-  [S in keyof R['answers']]: { status: S; headers?: Readonly<Record<string, string>> } & (
+  [S in keyof R['answers']]: { status: S; headers?: Readonly<Record<string, string | readonly string[]>> } & (
     | BodyOf<R['answers'][S]>
     | { text: string }
   )

@@ -4,7 +4,7 @@ import { BODY_LIMIT, type Route } from '../../shared/contract/route.ts'
 import { AppError } from '../../shared/errors.ts'
 import type { Log } from '../../shared/log.ts'
 import type { RateLimit } from '../../shared/rate-limit.ts'
-import { type Authenticate, authorize, type Principal } from './authenticate.ts'
+import { type Authenticate, authorize, type Principal, requireRecent } from './authenticate.ts'
 import { readJson } from './read-body.ts'
 import { checkBody, checkParams, checkQuery } from './validate.ts'
 
@@ -16,11 +16,12 @@ interface AnyCall {
   principal: Principal | undefined
   request: Request
   address: string
+  requestId: string
   log: Log
 }
 interface AnyReply {
   status: number
-  headers?: Readonly<Record<string, string>>
+  headers?: Readonly<Record<string, string | readonly string[]>>
   body?: unknown
   text?: string
 }
@@ -30,6 +31,15 @@ export interface Gate {
   authenticate: Authenticate
   /** Requests per caller. */
   callerLimit: RateLimit
+  clock: () => number
+}
+
+interface Exchange {
+  request: Request
+  response: ServerResponse
+  requestId: string
+  log: Log
+  gate: Gate
 }
 
 export type AnyHandler = (call: AnyCall) => Promise<AnyReply> | AnyReply
@@ -43,17 +53,18 @@ function callerId(principal: Principal): string {
 async function admit(
   route: Route,
   request: Request,
-  { authenticate, callerLimit }: Gate
+  { authenticate, callerLimit, clock }: Gate
 ): Promise<Principal | undefined> {
   if (route.auth === 'none') return undefined
-  const principal = await authenticate(request.headers.authorization)
+  const principal = await authenticate(request.headers)
   const wait = await callerLimit.take(callerId(principal))
   if (wait > 0) throw new AppError('rate_limited', { detail: `Try again in ${wait} s.`, retryAfterSeconds: wait })
   authorize(principal, route.auth)
+  if (route.recent) requireRecent(principal, clock())
   return principal
 }
 
-async function readCall(route: Route, request: Request, log: Log, gate: Gate): Promise<AnyCall> {
+async function readCall(route: Route, { request, requestId, log, gate }: Exchange): Promise<AnyCall> {
   const principal = await admit(route, request, gate)
   const params = route.params === undefined ? undefined : checkParams(route.params, request.params)
   const query = route.query === undefined ? undefined : checkQuery(route.query, { ...request.query })
@@ -62,7 +73,7 @@ async function readCall(route: Route, request: Request, log: Log, gate: Gate): P
     body = await readJson(request, route.bodyLimit ?? BODY_LIMIT)
     if (!route.itemwise) body = checkBody(route.body, body)
   }
-  return { params, query, body, principal, request, address: request.ip ?? '', log }
+  return { params, query, body, principal, request, address: request.ip ?? '', requestId, log }
 }
 
 function send(response: ServerResponse, route: Route, reply: AnyReply): void {
@@ -79,11 +90,7 @@ function send(response: ServerResponse, route: Route, reply: AnyReply): void {
 }
 
 /** Checks the request by the contract, in this order: who, may they, where, what; then calls the handler. */
-export async function serve(
-  route: Route,
-  handler: AnyHandler,
-  { request, response, log, gate }: { request: Request; response: ServerResponse; log: Log; gate: Gate }
-): Promise<void> {
-  const call = await readCall(route, request, log, gate)
-  send(response, route, await handler(call))
+export async function serve(route: Route, handler: AnyHandler, exchange: Exchange): Promise<void> {
+  const call = await readCall(route, exchange)
+  send(exchange.response, route, await handler(call))
 }

@@ -1,23 +1,20 @@
 import { isIP } from 'node:net'
 import { v7 as uuidv7 } from 'uuid'
-import type { SignedIn } from '../../shared/contract/auth.ts'
 import { AppError } from '../../shared/errors.ts'
 import type { Log } from '../../shared/log.ts'
 import { insertMembership, listMemberships, type Membership } from '../../shared/store/memberships.ts'
 import { insertOrganization, type Organization } from '../../shared/store/organizations.ts'
-import { findUser, findUserByEmail, insertUser, type User } from '../../shared/store/users.ts'
+import { findUser, findUserByEmail, insertUser } from '../../shared/store/users.ts'
 import type { Handlers } from '../http/contract.ts'
 import type { Parts } from '../parts.ts'
 import type { Passwords } from '../sign-in/password.ts'
-import { JWT_SECONDS, type Tokens } from '../sign-in/tokens.ts'
+import { originOf, type Sessions } from '../sign-in/sessions.ts'
 
 interface Options {
   parts: Parts
-  tokens: Tokens
+  sessions: Sessions
   passwords: Passwords
 }
-
-const NO_STORE = { 'Cache-Control': 'no-store' }
 
 /** One mailbox, one account: case and compatible forms do not make another (NFKC). */
 function normalizeEmail(email: string): string {
@@ -81,17 +78,12 @@ function chooseMembership(memberships: Membership[], organizationId: string | un
   return chosen
 }
 
-export function createAuthHandlers({ parts, tokens, passwords }: Options): Pick<Handlers, 'signup' | 'login' | 'me'> {
+export function createAuthHandlers({ parts, sessions, passwords }: Options): Pick<Handlers, 'signup' | 'login' | 'me'> {
   const { db } = parts
   const guard = createGuard(parts)
 
-  async function signedIn({ id, name, email }: User, organization: Organization): Promise<SignedIn> {
-    const jwt = await tokens.issue({ userId: id, organizationId: organization.id })
-    return { jwt, tokenType: 'Bearer', expiresIn: JWT_SECONDS, user: { id, name, email }, organization }
-  }
-
   return {
-    signup: async ({ body, address }) => {
+    signup: async ({ body, address, request, requestId }) => {
       const email = normalizeEmail(body.email)
       passwords.judge(body.password)
       // A taken e-mail is told, so asking is limited like guessing.
@@ -105,10 +97,14 @@ export function createAuthHandlers({ parts, tokens, passwords }: Options): Pick<
         await insertMembership(tx, { organizationId: organization.id, userId: user.id, role: 'owner' })
       })
       await guard.passed(email, address)
-      return { status: 201, body: await signedIn(user, organization), headers: NO_STORE }
+      const started = await sessions.start(
+        { user, organization, method: 'password' },
+        originOf({ address, request, requestId })
+      )
+      return { status: 201, body: started.body, headers: started.headers }
     },
 
-    login: async ({ body, address }) => {
+    login: async ({ body, address, request, requestId }) => {
       const email = normalizeEmail(body.email)
       await guard.enter(email, address)
       const user = await findUserByEmail(db, email)
@@ -116,7 +112,10 @@ export function createAuthHandlers({ parts, tokens, passwords }: Options): Pick<
       if (user === undefined || !matches) throw new AppError('invalid_credentials')
       const membership = chooseMembership(await listMemberships(db, user.id), body.organizationId)
       await guard.passed(email, address)
-      return { status: 200, body: await signedIn(user, organizationOf(membership)), headers: NO_STORE }
+      const organization = organizationOf(membership)
+      const signIn = { user, organization, method: 'password', remember: body.remember } as const
+      const started = await sessions.start(signIn, originOf({ address, request, requestId }))
+      return { status: 200, body: started.body, headers: started.headers }
     },
 
     me: async ({ principal }) => {

@@ -1,6 +1,7 @@
 import type { Handlers } from '../http/contract.ts'
 import type { Addresses, Parts } from '../parts.ts'
 import { createPasswords } from '../sign-in/password.ts'
+import type { Sessions } from '../sign-in/sessions.ts'
 import type { Tokens } from '../sign-in/tokens.ts'
 import { createAgentHandlers } from './agents.ts'
 import { createAuthHandlers } from './auth.ts'
@@ -14,6 +15,7 @@ export interface HandlerOptions {
   parts: Parts
   addresses: Addresses
   tokens: Tokens
+  sessions: Sessions
 }
 
 /** A route of the contract without a handler here does not compile. */

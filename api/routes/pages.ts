@@ -1,3 +1,4 @@
+import { mayRole, ROLES, scopeOf } from '../../shared/contract/permissions.ts'
 import type { Route } from '../../shared/contract/route.ts'
 import { ROUTES } from '../../shared/contract/routes.ts'
 import type { Addresses } from '../parts.ts'
@@ -56,8 +57,10 @@ before they are acknowledged.</p>
 
 function authWords({ auth }: Route): string {
   if (auth === 'none') return ''
-  if (auth === 'user') return 'signed in'
-  return auth === 'admin' ? 'signed in as admin or owner' : `signed in, or a key with ${auth}`
+  const roles = ROLES.filter((role) => mayRole(role, auth))
+  const people = roles.length === ROLES.length ? 'signed in' : `signed in as ${roles.join(' or ')}`
+  const scope = scopeOf(auth)
+  return scope === null ? people : `${people}, or a key with ${scope}`
 }
 
 function routeRow(route: Route): string {

@@ -8,6 +8,7 @@ import {
   generateKeyPair,
   importJWK,
   type JWK,
+  type JWTPayload,
   jwtVerify,
   SignJWT
 } from 'jose'
@@ -27,13 +28,21 @@ const RELOAD_MS = 1000
 export interface Claims {
   userId: string
   organizationId: string
+  /** The session that the token came from; it ends without ending the token. */
+  sessionId: string
+  /** When the person proved who they are, epoch ms. */
+  authenticatedAt: number
+  /** How, in the words of RFC 8176: `pwd`, or `fed` for an identity provider. */
+  amr: readonly ['pwd' | 'fed']
 }
+
+export type VerifiedClaims = Omit<Claims, 'amr'>
 
 export interface Tokens {
   /** A JWT with the claims of RFC 9068. */
   issue(claims: Claims): Promise<string>
   /** Null: not ours, changed, or no longer valid. */
-  verify(jwt: string): Promise<Claims | null>
+  verify(jwt: string): Promise<VerifiedClaims | null>
   /** Public keys, as a JWK set. */
   jwks(): Promise<{ keys: Array<Record<string, unknown>> }>
 }
@@ -101,6 +110,13 @@ function kidOf(jwt: string): string | null {
   }
 }
 
+function claimsOf({ sub, org, sid, auth_time: seconds }: JWTPayload): VerifiedClaims | null {
+  if (typeof sub !== 'string' || typeof org !== 'string' || typeof sid !== 'string') return null
+  return typeof seconds === 'number'
+    ? { userId: sub, organizationId: org, sessionId: sid, authenticatedAt: seconds * 1000 }
+    : null
+}
+
 /** Issues and verifies our JWTs; the keys are made at the first need and kept encrypted in the database. */
 export function createTokens(options: Options): Tokens {
   const { issuer, audience, clock } = options
@@ -123,10 +139,16 @@ export function createTokens(options: Options): Tokens {
   }
 
   return {
-    issue: async ({ userId, organizationId }) => {
+    issue: async ({ userId, organizationId, sessionId, authenticatedAt, amr }) => {
       const { active } = await keys()
       const now = Math.floor(clock() / 1000)
-      return new SignJWT({ client_id: 'first-party', org: organizationId, auth_time: now })
+      return new SignJWT({
+        client_id: 'first-party',
+        org: organizationId,
+        sid: sessionId,
+        amr,
+        auth_time: Math.floor(authenticatedAt / 1000)
+      })
         .setProtectedHeader({ alg: ALGORITHM, typ: TYPE, kid: active.kid })
         .setIssuer(issuer)
         .setAudience(audience)
@@ -148,13 +170,11 @@ export function createTokens(options: Options): Tokens {
           typ: TYPE,
           clockTolerance: TOLERANCE_SECONDS,
           maxTokenAge: JWT_SECONDS,
-          requiredClaims: ['sub', 'org', 'exp', 'jti', 'client_id'],
+          requiredClaims: ['sub', 'org', 'sid', 'auth_time', 'exp', 'jti', 'client_id'],
           currentDate: new Date(clock())
         })
         if ((payload.exp ?? 0) * 1000 <= clock()) return null
-        return typeof payload.sub === 'string' && typeof payload.org === 'string'
-          ? { userId: payload.sub, organizationId: payload.org }
-          : null
+        return claimsOf(payload)
       } catch (error) {
         if (error instanceof errors.JOSEError) return null
         throw error

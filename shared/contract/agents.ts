@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { idField, idParamsSchema, nameField, nextCursorField, pageQuerySchema, timeField } from './fields.ts'
-import { DONE_ANSWER, type Route, SCOPES } from './route.ts'
+import { SCOPES } from './permissions.ts'
+import { DONE_ANSWER, type Route } from './route.ts'
 
 const kindField = z
   .enum(['agent', 'service'])
@@ -56,7 +57,7 @@ export const agentRoutes = {
   listAgents: {
     method: 'GET',
     path: '/v1/agents',
-    auth: 'admin',
+    auth: 'agents:read',
     tag: 'Agents',
     summary: 'List agents and services, newest first.',
     query: pageQuerySchema,
@@ -66,7 +67,7 @@ export const agentRoutes = {
   createAgent: {
     method: 'POST',
     path: '/v1/agents',
-    auth: 'admin',
+    auth: 'agents:write',
     tag: 'Agents',
     summary: 'Create an agent or a service with its API key, which is shown in this answer only.',
     body: createAgentBodySchema,
@@ -75,7 +76,7 @@ export const agentRoutes = {
   readAgent: {
     method: 'GET',
     path: '/v1/agents/{id}',
-    auth: 'admin',
+    auth: 'agents:read',
     tag: 'Agents',
     summary: 'Read one agent or service.',
     params: idParamsSchema,
@@ -84,7 +85,7 @@ export const agentRoutes = {
   patchAgent: {
     method: 'PATCH',
     path: '/v1/agents/{id}',
-    auth: 'admin',
+    auth: 'agents:write',
     tag: 'Agents',
     summary: 'Change the name, the monitor set or the scopes; connected agents learn of it at once.',
     params: idParamsSchema,
@@ -94,7 +95,7 @@ export const agentRoutes = {
   deleteAgent: {
     method: 'DELETE',
     path: '/v1/agents/{id}',
-    auth: 'admin',
+    auth: 'agents:write',
     tag: 'Agents',
     summary: 'Delete an agent or a service with its keys. What it reported stays.',
     params: idParamsSchema,
@@ -103,7 +104,7 @@ export const agentRoutes = {
   rotateAgent: {
     method: 'POST',
     path: '/v1/agents/{id}/rotate',
-    auth: 'admin',
+    auth: 'agents:write',
     tag: 'Agents',
     summary: 'Revoke every key of the agent at once and show a new one.',
     params: idParamsSchema,

@@ -1,9 +1,7 @@
 import { z } from 'zod'
 import { idField, nameField } from './fields.ts'
+import { ROLES } from './permissions.ts'
 import type { Route } from './route.ts'
-
-export const ROLES = ['owner', 'admin', 'member'] as const
-export type UserRole = (typeof ROLES)[number]
 
 /** Longest password, in UTF-8 bytes; the shortest, in characters after NFKC. */
 export const MAX_PASSWORD_BYTES = 1024
@@ -37,7 +35,8 @@ export const loginBodySchema = z
     password: z.string(),
     organizationId: idField
       .optional()
-      .meta({ description: 'For people of several organizations; else the oldest membership.' })
+      .meta({ description: 'For people of several organizations; else the oldest membership.' }),
+    remember: z.boolean().optional().meta({ description: 'Answer with a refresh token as well.' })
   })
   .meta({ id: 'Login' })
 export type LoginBody = z.output<typeof loginBodySchema>
@@ -51,7 +50,8 @@ export const signedInSchema = z
     tokenType: z.literal('Bearer'),
     expiresIn: z.number().int().meta({ description: 'Seconds: exactly 24 hours.' }),
     user: userSchema,
-    organization: organizationSchema
+    organization: organizationSchema,
+    refreshToken: z.string().optional().meta({ description: 'Only when asked for by `remember`; each is used once.' })
   })
   .meta({ id: 'SignedIn' })
 export type SignedIn = z.output<typeof signedInSchema>
@@ -84,7 +84,7 @@ export const accountRoutes = {
   me: {
     method: 'GET',
     path: '/v1/me',
-    auth: 'user',
+    auth: 'account',
     tag: 'Sign-in',
     summary: 'Who is signed in, and in which organization.',
     answers: { 200: { description: 'The signed-in person.', schema: meSchema } }

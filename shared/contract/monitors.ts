@@ -123,7 +123,7 @@ export const monitorRoutes = {
   createMonitor: {
     method: 'POST',
     path: '/v1/monitors',
-    auth: 'user',
+    auth: 'monitors:write',
     tag: 'Monitors',
     summary: 'Create a monitor.',
     body: createMonitorBodySchema,
@@ -141,7 +141,7 @@ export const monitorRoutes = {
   patchMonitor: {
     method: 'PATCH',
     path: '/v1/monitors/{id}',
-    auth: 'user',
+    auth: 'monitors:write',
     tag: 'Monitors',
     summary: 'Change a monitor. Its kind stays.',
     params: idParamsSchema,
@@ -151,7 +151,7 @@ export const monitorRoutes = {
   deleteMonitor: {
     method: 'DELETE',
     path: '/v1/monitors/{id}',
-    auth: 'user',
+    auth: 'monitors:write',
     tag: 'Monitors',
     summary: 'Delete a monitor with its push URL. Its history can no longer be read.',
     params: idParamsSchema,

@@ -2,6 +2,7 @@ import { OpenAPIRegistry, OpenApiGeneratorV31, type RouteConfig } from '@asteaso
 import { ERRORS, type ErrorCode } from '../protocol/errors.ts'
 import { problemSchema } from './fields.ts'
 import { rejectedProblemSchema } from './heartbeats.ts'
+import { mayRole, ROLES, scopeOf } from './permissions.ts'
 import type { Auth, Route } from './route.ts'
 import { ROUTES } from './routes.ts'
 import { VERSION } from './version.ts'
@@ -15,20 +16,15 @@ function methodsOf(route: Route): Method[] {
 }
 
 function authProblems(auth: Auth): ErrorCode[] {
-  switch (auth) {
-    case 'none':
-      return []
-    case 'user':
-    case 'admin':
-      return ['unauthorized', 'rate_limited', 'forbidden', 'organization_suspended']
-    default:
-      return ['unauthorized', 'rate_limited', 'insufficient_scope', 'organization_suspended']
-  }
+  if (auth === 'none') return []
+  const refusal = scopeOf(auth) === null ? 'forbidden' : 'insufficient_scope'
+  return ['unauthorized', 'rate_limited', refusal, 'organization_suspended']
 }
 
 function problemsOf(route: Route): ErrorCode[] {
   return [
     ...authProblems(route.auth),
+    ...(route.recent ? (['reauthentication_required'] as const) : []),
     ...(route.params === undefined || route.auth === 'none' ? [] : (['not_found'] as const)),
     ...(route.body === undefined
       ? []
@@ -60,6 +56,14 @@ function problemAnswers(route: Route): RouteConfig['responses'] {
   )
 }
 
+function describeAuth(auth: Auth): string {
+  if (auth === 'none') return ''
+  const roles = ROLES.filter((role) => mayRole(role, auth))
+  const people = roles.length === ROLES.length ? '' : `For people with the role ${roles.join(' or ')}.`
+  const scope = scopeOf(auth)
+  return `${people}${scope === null ? '' : ` A key needs the scope \`${scope}\`.`}`.trim()
+}
+
 function goodAnswers(route: Route): RouteConfig['responses'] {
   return Object.fromEntries(
     Object.entries(route.answers).map(([status, { description, schema, contentType = 'application/json' }]) => [
@@ -70,8 +74,7 @@ function goodAnswers(route: Route): RouteConfig['responses'] {
 }
 
 function describeRoute(name: string, route: Route, method: Method): RouteConfig {
-  const scope = route.auth.includes(':') ? ` A key needs the scope \`${route.auth}\`.` : ''
-  const description = `${route.description ?? ''}${scope}`.trim()
+  const description = `${route.description ?? ''} ${describeAuth(route.auth)}`.trim()
   return {
     method,
     path: route.path,

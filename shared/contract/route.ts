@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import type { ErrorCode } from '../protocol/errors.ts'
+import type { Permission } from './permissions.ts'
 
 /** Any schema of this folder, for those who only apply it. */
 export type Schema = z.ZodType
@@ -8,15 +9,8 @@ export type OutputOf<S extends Schema> = z.output<S>
 /** One fault that a schema found. */
 export type SchemaIssue = z.core.$ZodIssue
 
-/** What a key may be allowed to do. */
-export const SCOPES = ['heartbeats:write', 'heartbeats:read', 'monitors:read'] as const
-export type Scope = (typeof SCOPES)[number]
-
-/**
- * Who may call: anybody, a signed-in person, one with the role admin or owner, or (a scope) any signed-in person as well
- * as a key with that scope.
- */
-export type Auth = 'none' | 'user' | 'admin' | Scope
+/** Who may call: anybody, or who has this permission. */
+export type Auth = 'none' | Permission
 
 export interface Answer {
   readonly description: string
@@ -33,7 +27,20 @@ export interface Route {
   /** `{name}` stands for one segment. Paths below /v1 answer below /api/v1 as well. */
   readonly path: `/${string}`
   readonly auth: Auth
-  readonly tag: 'Sign-in' | 'Monitors' | 'Agents' | 'Heartbeats' | 'Push URLs' | 'Installation'
+  /** The person of a session must have shown who they are within the last ten minutes. */
+  readonly recent?: true
+  readonly tag:
+    | 'Sign-in'
+    | 'Account'
+    | 'Organization'
+    | 'Team'
+    | 'Single sign-on'
+    | 'Audit'
+    | 'Monitors'
+    | 'Agents'
+    | 'Heartbeats'
+    | 'Push URLs'
+    | 'Installation'
   readonly summary: string
   readonly description?: string
   /** A segment that does not fit is answered as 404. */

@@ -28,6 +28,8 @@ export const ERRORS = {
   invalid_credentials: permanent(401, 'E-mail or password is wrong'),
   forbidden: permanent(403, 'You may not do this'),
   insufficient_scope: permanent(403, 'The key lacks the scope for this'),
+  reauthentication_required: permanent(403, 'Sign in again to do this'),
+  cross_site: permanent(403, 'The request comes from another site'),
   organization_suspended: permanent(403, 'The organization is suspended'),
   not_found: permanent(404, 'There is nothing here'),
   method_not_allowed: permanent(405, 'This address has no such method'),

@@ -1,4 +1,4 @@
-import type { Scope } from '../contract/route.ts'
+import type { Scope } from '../contract/permissions.ts'
 import type { Queryable } from '../db.ts'
 import type { KeyHolder } from '../identity/api-key.ts'
 

@@ -1,4 +1,4 @@
-import type { UserRole } from '../contract/auth.ts'
+import type { UserRole } from '../contract/permissions.ts'
 import type { Queryable } from '../db.ts'
 
 export interface Membership {
@@ -7,6 +7,7 @@ export interface Membership {
   plan: string
   role: UserRole
   suspended: boolean
+  sso_required: boolean
 }
 
 /** System-wide, oldest first: which organization is meant is decided by what comes back. */

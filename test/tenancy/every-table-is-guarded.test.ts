@@ -20,14 +20,14 @@ test('every table with an organization has row-level security, forced unless the
   t.same(unguarded, [])
 })
 
-test('every table with row-level security has a policy for the API that names the tenant', async (t) => {
+test('every table with row-level security has a policy for the API that names the tenant, or the person', async (t) => {
   const database = await cloneDatabase(t)
   const withoutPolicy = await database.query(`
     select c.relname
     from pg_class c
     where c.relrowsecurity and not exists (
       select from pg_policies p
-      where p.tablename = c.relname and 'pulsegate_api' = any (p.roles) and p.qual like '%current_organization_id()%')`)
+      where p.tablename = c.relname and 'pulsegate_api' = any (p.roles) and p.qual ~ 'current_(organization|user)_id\\(\\)')`)
   t.same(withoutPolicy, [])
 })
 
@@ -53,7 +53,9 @@ test('every foreign key between tables with an organization compares the organiz
   const database = await cloneDatabase(t)
   const loose = await database.query(`
     select f.conname
-    from pg_constraint f join pg_attribute target on target.attrelid = f.confrelid and target.attname = 'organization_id'
+    from pg_constraint f
+      join pg_attribute target on target.attrelid = f.confrelid and target.attname = 'organization_id'
+      join pg_attribute source on source.attrelid = f.conrelid and source.attname = 'organization_id'
     where f.contype = 'f' and not target.attnum = any (f.confkey)`)
   t.same(loose, [])
 })
@@ -164,12 +166,17 @@ test('the API neither reads a password nor changes what belongs to the operator'
   for (const statement of [
     'select password_hash from users',
     'select * from users',
-    'update users set password_hash = null',
     "update organizations set plan = 'business'",
-    'update organizations set suspended_at = null',
-    'delete from organizations'
+    'update organizations set suspended_at = null'
   ]) {
     t.equal(await faultOf(statement), '42501', statement)
   }
   t.equal(await faultOf("update organizations set name = 'Ours'"), 'none')
+})
+
+test('an organization cannot give its people a password: only the person can', async (t) => {
+  const { api, ours } = await sceneOf(t)
+  const change = "update users set password_hash = 'hash' where id = $1 returning id"
+  t.same(await api.tenant(ours.organizationId, (tx) => tx.query(change, [ours.userId])), [])
+  t.same(await api.person(ours.userId, null, (tx) => tx.query(change, [ours.userId])), [{ id: ours.userId }])
 })

@@ -1,0 +1,193 @@
+import type { IncomingMessage } from 'node:http'
+import { parse, serialize } from 'cookie'
+import { v7 as uuidv7 } from 'uuid'
+import type { SignedIn } from '../../shared/contract/auth.ts'
+import type { Database, Queryable } from '../../shared/db.ts'
+import { randomBase62 } from '../../shared/identity/api-key.ts'
+import type { Secrets } from '../../shared/secrets.ts'
+import { insertAudit } from '../../shared/store/audit.ts'
+import type { Organization } from '../../shared/store/organizations.ts'
+import { insertRefreshToken } from '../../shared/store/refresh-tokens.ts'
+import {
+  type FoundSession,
+  findSession,
+  insertSession,
+  type SignInMethod,
+  touchSession
+} from '../../shared/store/sessions.ts'
+import type { User } from '../../shared/store/users.ts'
+import { JWT_SECONDS, type Tokens } from './tokens.ts'
+
+/** `__Host-`: the browser takes it only over HTTPS, for this host alone and every path (RFC 6265bis §4.1.3.2). */
+export const SESSION_COOKIE = '__Host-session'
+const DAY_MS = 86_400_000
+/** A session that nobody uses ends after 14 days, and any after 30. */
+export const IDLE_MS = 14 * DAY_MS
+const LIFE_MS = 30 * DAY_MS
+/** `last_used_at` is written at most this often. */
+const TOUCH_MS = 60_000
+const TOKEN_LENGTH = 43
+
+/** Where a sign-in came from. */
+export interface Origin {
+  address: string
+  userAgent: string | null
+  requestId: string
+}
+
+/** Of a `Call`. */
+export function originOf({
+  address,
+  request,
+  requestId
+}: {
+  address: string
+  request: IncomingMessage
+  requestId: string
+}): Origin {
+  return { address, userAgent: request.headers['user-agent'] ?? null, requestId }
+}
+
+export interface SignIn {
+  user: User
+  organization: Organization
+  method: SignInMethod
+  /** Answer with a refresh token as well. */
+  remember?: boolean | undefined
+  /** When the person proved who they are, where that was earlier than now; epoch ms. */
+  authenticatedAt?: number
+}
+
+export interface StartedSession {
+  id: string
+  body: SignedIn
+  /** The cookie, and that nobody keeps the answer. */
+  headers: Record<string, string>
+}
+
+export interface Sessions {
+  /** Opens a session and signs its first JWT. */
+  start(signIn: SignIn, origin: Origin): Promise<StartedSession>
+  /** The session of this `Cookie` header, or null; notes that it was used. */
+  find(cookieHeader: string | undefined): Promise<FoundSession | null>
+  /** A JWT of a session that is open. */
+  issueJwt(session: {
+    id: string
+    userId: string
+    organizationId: string
+    method: SignInMethod
+    authenticatedAt: Date
+  }): Promise<string>
+  /** A new refresh token for a session, in a transaction of its person. */
+  giveRefreshToken(tx: Queryable, sessionId: string): Promise<string>
+}
+
+interface Options {
+  db: Database
+  secrets: Secrets
+  tokens: Tokens
+  clock: () => number
+}
+
+function cookieHeader(value: string, maxAgeSeconds: number): string {
+  return serialize(SESSION_COOKIE, value, {
+    httpOnly: true,
+    secure: true,
+    sameSite: 'lax',
+    path: '/',
+    maxAge: maxAgeSeconds
+  })
+}
+
+/** Takes the session's cookie out of the browser. */
+export const CLEARED_COOKIE = cookieHeader('', 0)
+
+/** Does the request show a session's cookie, good or not? */
+export function showsSession(header: string | undefined): boolean {
+  return tokenOf(header) !== undefined
+}
+
+function tokenOf(header: string | undefined): string | undefined {
+  return header === undefined ? undefined : parse(header)[SESSION_COOKIE] || undefined
+}
+
+/** Reads a session, if it is still good, and notes now and then that it was used. */
+async function find(header: string | undefined, { db, secrets, clock }: Options): Promise<FoundSession | null> {
+  const token = tokenOf(header)
+  if (token === undefined) return null
+  const session = await findSession(db, secrets.digest(token))
+  if (session === undefined) return null
+  const now = clock()
+  const idleMs = now - session.last_used_at.getTime()
+  if (idleMs > IDLE_MS || session.expires_at.getTime() <= now) return null
+  if (idleMs > TOUCH_MS) {
+    await db.person(session.user_id, null, (tx) => touchSession(tx, session.id, new Date(now)))
+  }
+  return session
+}
+
+export function createSessions(options: Options): Sessions {
+  const { db, secrets, tokens, clock } = options
+  const giveRefreshToken: Sessions['giveRefreshToken'] = async (tx, sessionId) => {
+    const refreshToken = `pgr_${randomBase62(TOKEN_LENGTH)}`
+    await insertRefreshToken(tx, { digest: secrets.digest(refreshToken), pepperVersion: secrets.version, sessionId })
+    return refreshToken
+  }
+
+  const issueJwt: Sessions['issueJwt'] = ({ id, userId, organizationId, method, authenticatedAt }) =>
+    tokens.issue({
+      userId,
+      organizationId,
+      sessionId: id,
+      authenticatedAt: authenticatedAt.getTime(),
+      amr: [method === 'password' ? 'pwd' : 'fed']
+    })
+
+  return {
+    giveRefreshToken,
+    issueJwt,
+
+    start: async ({ user, organization, method, remember = false, authenticatedAt = clock() }, origin) => {
+      const { id: userId, name, email } = user
+      const [id, cookie] = [uuidv7(), randomBase62(TOKEN_LENGTH)]
+      const session = {
+        id,
+        userId,
+        organizationId: organization.id,
+        method,
+        authenticatedAt: new Date(authenticatedAt)
+      }
+      const refreshToken = await db.person(userId, organization.id, async (tx) => {
+        await insertSession(tx, {
+          ...session,
+          cookieDigest: secrets.digest(cookie),
+          pepperVersion: secrets.version,
+          expiresAt: new Date(clock() + LIFE_MS),
+          userAgent: origin.userAgent?.slice(0, 500) ?? null,
+          address: origin.address
+        })
+        await insertAudit(tx, {
+          organizationId: organization.id,
+          actor: { kind: 'user', id: userId },
+          action: 'session.started',
+          target: { kind: 'session', id },
+          details: { method },
+          address: origin.address,
+          requestId: origin.requestId
+        })
+        return remember ? giveRefreshToken(tx, id) : undefined
+      })
+      const body: SignedIn = {
+        jwt: await issueJwt(session),
+        tokenType: 'Bearer',
+        expiresIn: JWT_SECONDS,
+        user: { id: userId, name, email },
+        organization,
+        ...(refreshToken === undefined ? {} : { refreshToken })
+      }
+      return { id, body, headers: { 'Set-Cookie': cookieHeader(cookie, LIFE_MS / 1000), 'Cache-Control': 'no-store' } }
+    },
+
+    find: (header) => find(header, options)
+  }
+}
