@@ -1,12 +1,11 @@
-import { isIP } from 'node:net'
 import { v7 as uuidv7 } from 'uuid'
 import { AppError } from '../../shared/errors.ts'
-import type { Log } from '../../shared/log.ts'
 import { insertMembership, listMemberships, type Membership } from '../../shared/store/memberships.ts'
 import { insertOrganization, type Organization } from '../../shared/store/organizations.ts'
 import { findUser, findUserByEmail, insertUser } from '../../shared/store/users.ts'
 import type { Handlers } from '../http/contract.ts'
 import type { Parts } from '../parts.ts'
+import { createGuard } from '../sign-in/guard.ts'
 import type { Passwords } from '../sign-in/password.ts'
 import { originOf, type Sessions } from '../sign-in/sessions.ts'
 
@@ -19,51 +18,6 @@ interface Options {
 /** One mailbox, one account: case and compatible forms do not make another (NFKC). */
 function normalizeEmail(email: string): string {
   return email.trim().normalize('NFKC').toLowerCase()
-}
-
-/** A network that one person commands: the address, or the /64 of an IPv6 one. */
-function networkOf(address: string): string {
-  const plain = address.replace(/^::ffff:/i, '')
-  if (isIP(plain) !== 6) return plain
-  const [head = '', tail = ''] = plain.split('%', 1)[0]?.split('::', 2) ?? []
-  const groups = head === '' ? [] : head.split(':')
-  const after = tail === '' ? [] : tail.split(':')
-  const filled = plain.includes('::')
-    ? [...groups, ...Array.from({ length: Math.max(0, 8 - groups.length - after.length) }, () => '0'), ...after]
-    : groups
-  return filled.slice(0, 4).join(':')
-}
-
-/** Limits fail open: when Redis is away people must still be able to sign in. */
-async function orElse<T>(log: Log, work: Promise<T>, otherwise: T): Promise<T> {
-  try {
-    return await work
-  } catch (error) {
-    log.warn({ err: error }, 'sign-in limits cannot be counted')
-    return otherwise
-  }
-}
-
-function createGuard({ signInLimits, secrets, log }: Parts) {
-  const accountKey = (email: string) => secrets.digest(email).toString('base64url')
-  return {
-    /** Counts an attempt before it is judged. @throws AppError rate_limited, alike for known and unknown accounts. */
-    enter: async (email: string, address: string): Promise<void> => {
-      const seconds = await Promise.all([
-        orElse(log, signInLimits.account.take(accountKey(email)), 0),
-        orElse(log, signInLimits.address.take(networkOf(address)), 0)
-      ])
-      const wait = Math.max(...seconds)
-      if (wait > 0) throw new AppError('rate_limited', { detail: `Try again in ${wait} s.`, retryAfterSeconds: wait })
-    },
-    /** The attempt was good, so it does not count. */
-    passed: async (email: string, address: string): Promise<void> => {
-      await Promise.all([
-        orElse(log, signInLimits.account.forget(accountKey(email)), undefined),
-        orElse(log, signInLimits.address.giveBack(networkOf(address)), undefined)
-      ])
-    }
-  }
 }
 
 function organizationOf(membership: Membership): Organization {
