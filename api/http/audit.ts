@@ -1,5 +1,6 @@
+import type { AuditAction } from '../../shared/contract/audit.ts'
 import type { Queryable } from '../../shared/db.ts'
-import { type AuditAction, type AuditEntry, insertAudit } from '../../shared/store/audit.ts'
+import { type AuditEntry, insertAudit } from '../../shared/store/audit.ts'
 import type { Principal } from './authenticate.ts'
 
 /** The part of a `Call` that tells who asks from where. */

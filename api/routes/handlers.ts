@@ -4,6 +4,7 @@ import { createPasswords } from '../sign-in/password.ts'
 import type { Sessions } from '../sign-in/sessions.ts'
 import type { Tokens } from '../sign-in/tokens.ts'
 import { createAgentHandlers } from './agents.ts'
+import { createAuditHandlers } from './audit.ts'
 import { createAuthHandlers } from './auth.ts'
 import { createHeartbeatHandlers } from './heartbeats.ts'
 import { createInstallationHandlers } from './installation.ts'
@@ -23,6 +24,7 @@ export function createHandlers(options: HandlerOptions): Handlers {
   return {
     ...createAuthHandlers({ ...options, passwords: createPasswords() }),
     ...createAgentHandlers(options.parts),
+    ...createAuditHandlers(options.parts),
     ...createMonitorHandlers(options.parts, options.addresses),
     ...createHeartbeatHandlers(options.parts),
     ...createPushHandlers(options.parts),

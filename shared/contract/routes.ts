@@ -1,4 +1,5 @@
 import { agentRoutes } from './agents.ts'
+import { auditRoutes } from './audit.ts'
 import { accountRoutes } from './auth.ts'
 import { heartbeatRoutes } from './heartbeats.ts'
 import { monitorRoutes } from './monitors.ts'
@@ -9,6 +10,7 @@ import { installationRoutes } from './system.ts'
 export const ROUTES = {
   ...accountRoutes,
   ...agentRoutes,
+  ...auditRoutes,
   ...monitorRoutes,
   ...heartbeatRoutes,
   ...pushRoutes,

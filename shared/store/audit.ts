@@ -1,46 +1,10 @@
 import { v7 as uuidv7 } from 'uuid'
+import type { AuditAction, AuditActorKind } from '../contract/audit.ts'
 import type { Queryable } from '../db.ts'
-
-/** What the audit trail tells of; the part before the point is what it was done to. */
-export const AUDIT_ACTIONS = [
-  'organization.created',
-  'organization.changed',
-  'organization.deleted',
-  'session.started',
-  'session.failed',
-  'session.ended',
-  'password.changed',
-  'password.reset_asked',
-  'password.reset',
-  'account.changed',
-  'invitation.created',
-  'invitation.revoked',
-  'invitation.accepted',
-  'member.joined',
-  'member.role_changed',
-  'member.removed',
-  'member.left',
-  'agent.created',
-  'agent.changed',
-  'agent.deleted',
-  'key.created',
-  'key.revoked',
-  'key.rotated',
-  'monitor.created',
-  'monitor.changed',
-  'monitor.deleted',
-  'sso.connection_created',
-  'sso.connection_proven',
-  'sso.connection_deleted',
-  'sso.identity_linked',
-  'sso.identity_unlinked',
-  'signing_key.rotated'
-] as const
-export type AuditAction = (typeof AUDIT_ACTIONS)[number]
 
 export interface AuditEntry {
   organizationId: string
-  actor: { kind: 'user' | 'key' | 'operator' | 'system'; id: string | null }
+  actor: { kind: AuditActorKind; id: string | null }
   action: AuditAction
   target?: { kind: string; id: string; name?: string | null }
   /** What changed; never a secret. */
@@ -71,5 +35,49 @@ export async function insertAudit(db: Queryable, entry: AuditEntry): Promise<voi
       address,
       requestId
     ]
+  )
+}
+
+/** What to show of the trail; null: whatever it is. */
+export interface AuditFilter {
+  organizationId: string
+  action: AuditAction | null
+  actorId: string | null
+  /** Keys are found by their agent as well. */
+  targetId: string | null
+  from: Date | null
+  /** Itself not in the window. */
+  to: Date | null
+  /** The id that the page before ended with. */
+  after: string | null
+  limit: number
+}
+
+export interface AuditRow {
+  id: string
+  at: Date
+  actor_kind: AuditActorKind
+  actor_id: string | null
+  actor_name: string | null
+  action: AuditAction
+  target_kind: string | null
+  target_id: string | null
+  target_name: string | null
+  details: Record<string, unknown>
+  address: string | null
+}
+
+/** Newest first: ids are UUIDv7. */
+export function listAudit(db: Queryable, filter: AuditFilter): Promise<AuditRow[]> {
+  const { organizationId, action, actorId, targetId, from, to, after, limit } = filter
+  return db.query<AuditRow>(
+    `select id, at, actor_kind, actor_id, actor_name, action, target_kind, target_id, target_name, details, address
+     from audit_log
+     where organization_id = $1 and ($2::text is null or action = $2) and ($3::uuid is null or actor_id = $3)
+       and ($4::text is null or target_id = $4 or details ->> 'agentId' = $4)
+       and ($5::timestamptz is null or at >= $5) and ($6::timestamptz is null or at < $6)
+       and ($7::uuid is null or id < $7)
+     order by id desc limit $8`,
+    [organizationId, action, actorId, targetId, from, to, after, limit]
   )
 }
