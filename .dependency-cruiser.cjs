@@ -20,6 +20,7 @@ const borders = [
 const starters = [
   '^gateway/(gateway|read-frame|resume)\\.ts$',
   '^api/(app|server)\\.ts$',
+  '^api/mail/mail\\.ts$',
   '^worker/(worker|monitor-state)\\.ts$',
   '^agent/(connection|outbox|schedule|config)\\.ts$',
   '^agent/checks/',

@@ -9,6 +9,7 @@ import { connectRedis, requireDurability } from '../shared/redis.ts'
 import { requireSchema } from '../shared/schema.ts'
 import { createSecrets } from '../shared/secrets.ts'
 import type { ApiConfig } from './config.ts'
+import { createMail } from './mail/mail.ts'
 import type { Parts } from './parts.ts'
 import { createSignInLimits } from './sign-in/limits.ts'
 
@@ -33,6 +34,21 @@ export async function openParts({ config, log, stopWith }: Lifecycle<ApiConfig>)
   const queue = stopWith(openQueue({ redis, prefix: redisPrefix, shards: config.QUEUE_SHARDS }))
   const door = createDoor({ queue, way: 'http', metrics, log, clock })
   const signInLimits = createSignInLimits(redis.client, redisPrefix, config.RATE_LIMIT_SCALE)
+  const mail = stopWith(createMail({ smtpUrl: config.SMTP_URL, from: config.MAIL_FROM, log }))
   const defaultPlan = config.DEFAULT_PLAN
-  return { db, readDb, redis, redisPrefix, secrets, callers, door, signInLimits, metrics, log, clock, defaultPlan }
+  return {
+    db,
+    readDb,
+    redis,
+    redisPrefix,
+    secrets,
+    callers,
+    door,
+    signInLimits,
+    mail,
+    metrics,
+    log,
+    clock,
+    defaultPlan
+  }
 }

@@ -6,6 +6,7 @@ import type { Metrics } from '../shared/metrics.ts'
 import type { RateLimit } from '../shared/rate-limit.ts'
 import type { RedisConnection } from '../shared/redis.ts'
 import type { Secrets } from '../shared/secrets.ts'
+import type { Mail } from './mail/mail.ts'
 
 /** Where this installation is reached, without a slash at the end. */
 export interface Addresses {
@@ -32,6 +33,7 @@ export interface Parts {
   callers: Callers
   door: Door
   signInLimits: SignInLimits
+  mail: Mail
   metrics: Metrics
   log: Log
   clock: () => number

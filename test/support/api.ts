@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { request as requestPlain } from 'node:http'
 import { request as requestSecure } from 'node:https'
 import { v7 as uuidv7 } from 'uuid'
+import { createMail } from '../../api/mail/mail.ts'
 import { type ApiOptions as ServerOptions, startApi } from '../../api/server.ts'
 import { loadOrCreateCertificate } from '../../shared/certificates.ts'
 import { connectDb } from '../../shared/db.ts'
@@ -54,6 +55,8 @@ interface ApiOptions {
   /** Multiplies the limit of requests per caller. */
   rateLimitScale?: number
   clock?: () => number
+  /** Where mail is sent to; absent: none is configured. */
+  smtpUrl?: string
 }
 
 interface Target {
@@ -93,43 +96,55 @@ function send({ port, ca }: Target, method: string, path: string, options: CallO
   })
 }
 
-/** The API in this process, on free ports; ended with the test. */
-export async function apiFor(t: TearsDown, stores: Stores, options: ApiOptions = {}): Promise<TestApi> {
-  const {
-    tls = false,
-    signInPoints = { account: 5, address: 30 },
-    clock = Date.now,
-    addresses,
-    rateLimitScale = 1
-  } = options
+/** What the API is made of, and what ends it. */
+function openParts(stores: Stores, options: ApiOptions): { parts: ServerOptions['parts']; stop(): Promise<void> } {
+  const { signInPoints = { account: 5, address: 30 }, clock = Date.now, smtpUrl } = options
   const { queue, log, prefix, redis, secrets, changes } = stores
   const metrics = createMetrics()
   const db = connectDb({ url: stores.databaseUrl, role: 'pulsegate_api', log, max: 5 })
   const callers = createCallers({ db, secrets, changes })
   const door = createDoor({ queue, way: 'http', metrics, log, clock })
-  const oldestUnqueued = () => door.oldestUnqueued()
-  const instance = announce({ client: redis.client, prefix, kind: 'api', id: uuidv7(), oldestUnqueued, clock })
+  const mail = createMail({ smtpUrl, from: 'Pulsegate <pulsegate@example.com>', log })
   const limit = (name: string, points: number) =>
     createSharedLimit(redis.client, prefix, { name, points, seconds: 900 })
+  const parts = {
+    db,
+    readDb: db,
+    redis,
+    redisPrefix: prefix,
+    secrets,
+    callers,
+    door,
+    signInLimits: {
+      account: limit('account', signInPoints.account),
+      address: limit('address', signInPoints.address)
+    },
+    mail,
+    metrics,
+    log,
+    clock,
+    defaultPlan: 'self-hosted'
+  }
+  const stop = async () => {
+    await mail.stop()
+    await door.stop()
+    callers.stop()
+    await db.stop()
+  }
+  return { parts, stop }
+}
+
+/** The API in this process, on free ports; ended with the test. */
+export async function apiFor(t: TearsDown, stores: Stores, options: ApiOptions = {}): Promise<TestApi> {
+  const { tls = false, clock = Date.now, addresses, rateLimitScale = 1 } = options
+  const opened = openParts(stores, options)
+  const { door } = opened.parts
+  const oldestUnqueued = () => door.oldestUnqueued()
+  const client = stores.redis.client
+  const instance = announce({ client, prefix: stores.prefix, kind: 'api', id: uuidv7(), oldestUnqueued, clock })
   const certificate = tls ? await loadOrCreateCertificate(await dataDirFor(t), []) : null
   const api = await startApi({
-    parts: {
-      db,
-      readDb: db,
-      redis,
-      redisPrefix: prefix,
-      secrets,
-      callers,
-      door,
-      signInLimits: {
-        account: limit('account', signInPoints.account),
-        address: limit('address', signInPoints.address)
-      },
-      metrics,
-      log,
-      clock,
-      defaultPlan: 'self-hosted'
-    },
+    parts: opened.parts,
     apiPort: 0,
     httpPort: 0,
     tls: certificate,
@@ -138,10 +153,8 @@ export async function apiFor(t: TearsDown, stores: Stores, options: ApiOptions =
   })
   const stopAll = async () => {
     await api.stop()
-    await door.stop()
+    await opened.stop()
     await instance.stop()
-    callers.stop()
-    await db.stop()
   }
   let stopping: Promise<void> | undefined
   const stop = () => {
