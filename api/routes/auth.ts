@@ -5,6 +5,7 @@ import { insertOrganization, type Organization } from '../../shared/store/organi
 import { findUser, findUserByEmail, insertUser } from '../../shared/store/users.ts'
 import type { Handlers } from '../http/contract.ts'
 import type { Parts } from '../parts.ts'
+import { normalizeEmail } from '../sign-in/email.ts'
 import { createGuard } from '../sign-in/guard.ts'
 import type { Passwords } from '../sign-in/password.ts'
 import { originOf, type Sessions } from '../sign-in/sessions.ts'
@@ -13,11 +14,6 @@ interface Options {
   parts: Parts
   sessions: Sessions
   passwords: Passwords
-}
-
-/** One mailbox, one account: case and compatible forms do not make another (NFKC). */
-function normalizeEmail(email: string): string {
-  return email.trim().normalize('NFKC').toLowerCase()
 }
 
 function organizationOf(membership: Membership): Organization {

@@ -7,7 +7,7 @@ import type { Route } from './route.ts'
 export const MAX_PASSWORD_BYTES = 1024
 export const MIN_PASSWORD_LENGTH = 15
 
-const emailField = z
+export const emailField = z
   .string()
   .trim()
   .max(254)
@@ -15,7 +15,7 @@ const emailField = z
   .meta({ format: 'email', examples: ['alice@example.com'] })
 
 // Length and commonness have codes of their own, so they are judged by the handler.
-const newPasswordField = z.string().meta({
+export const newPasswordField = z.string().meta({
   description: `At least ${MIN_PASSWORD_LENGTH} characters, at most ${MAX_PASSWORD_BYTES} bytes, any of Unicode.`
 })
 
