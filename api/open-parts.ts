@@ -1,6 +1,7 @@
 import { subscribeChanges } from '../shared/changes.ts'
 import { connectDb } from '../shared/db.ts'
 import { createCallers } from '../shared/identity/callers.ts'
+import { createKeyUse } from '../shared/identity/key-use.ts'
 import { createDoor } from '../shared/ingest/accept.ts'
 import type { Lifecycle } from '../shared/lifecycle.ts'
 import { createMetrics } from '../shared/metrics.ts'
@@ -31,6 +32,7 @@ export async function openParts({ config, log, stopWith }: Lifecycle<ApiConfig>)
   const subscriber = stopWith(await connectRedis({ url: REDIS_URL, log, whenAway: 'wait' }))
   const changes = stopWith(await subscribeChanges({ subscriber, prefix: redisPrefix, log }))
   const callers = stopWith(createCallers({ db, secrets, changes }))
+  const keyUse = stopWith(createKeyUse({ db, log, clock }))
   const queue = stopWith(openQueue({ redis, prefix: redisPrefix, shards: config.QUEUE_SHARDS }))
   const door = createDoor({ queue, way: 'http', metrics, log, clock })
   const signInLimits = createSignInLimits(redis.client, redisPrefix, config.RATE_LIMIT_SCALE)
@@ -43,6 +45,7 @@ export async function openParts({ config, log, stopWith }: Lifecycle<ApiConfig>)
     redisPrefix,
     secrets,
     callers,
+    keyUse,
     door,
     signInLimits,
     mail,

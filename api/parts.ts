@@ -1,5 +1,6 @@
 import type { Database } from '../shared/db.ts'
 import type { Callers } from '../shared/identity/callers.ts'
+import type { KeyUse } from '../shared/identity/key-use.ts'
 import type { Door } from '../shared/ingest/accept.ts'
 import type { Log } from '../shared/log.ts'
 import type { Metrics } from '../shared/metrics.ts'
@@ -31,6 +32,7 @@ export interface Parts {
   redisPrefix: string
   secrets: Secrets
   callers: Callers
+  keyUse: KeyUse
   door: Door
   signInLimits: SignInLimits
   mail: Mail

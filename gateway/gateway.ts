@@ -3,6 +3,7 @@ import { type Changes, publishChange } from '../shared/changes.ts'
 import type { Database } from '../shared/db.ts'
 import { AppError } from '../shared/errors.ts'
 import type { Callers } from '../shared/identity/callers.ts'
+import { createKeyUse, type KeyUse } from '../shared/identity/key-use.ts'
 import type { Door } from '../shared/ingest/accept.ts'
 import type { Log } from '../shared/log.ts'
 import type { Metrics } from '../shared/metrics.ts'
@@ -94,6 +95,7 @@ interface Parts {
   connections: Connections
   resume: Resume
   sightings: Sightings
+  keyUse: KeyUse
   reviewer: Reviewer
   corkHolder: CorkHolder
 }
@@ -106,6 +108,7 @@ function createParts(deps: GatewayDeps, corkHolder: CorkHolder): Parts {
     connections,
     resume: createResume({ client: deps.redis, prefix: deps.prefix, log: deps.log }),
     sightings: createSightings(deps.db, deps.log, deps.clock),
+    keyUse: createKeyUse(deps),
     reviewer: createReviewer({ ...deps, connections }),
     corkHolder
   }
@@ -126,11 +129,12 @@ function createHost({ deps, monotonic, resume, sightings }: Parts): SessionHost 
 }
 
 /** A socket opened: older ones of the same agent give way, here at once and elsewhere by a message. */
-function opened(ws: WebSocket<SocketData>, { deps, connections }: Parts): void {
+function opened(ws: WebSocket<SocketData>, { deps, connections, keyUse }: Parts): void {
   const { session } = ws.getUserData()
   session.ws = ws
   connections.add(session)
-  const { kind, sourceId, organizationId } = session.caller
+  const { kind, sourceId, organizationId, keyId } = session.caller
+  if (keyId !== null) keyUse.note(keyId)
   if (kind !== 'agent') return
   connections.closeOlder(sourceId, session.connection)
   const change = { type: 'agent_connected', organizationId, agentId: sourceId, connection: session.connection } as const
@@ -180,7 +184,7 @@ function behaviour(parts: Parts): WebSocketBehavior<SocketData> {
 }
 
 /** Pings, deadlines, and once in a while the time that connected agents were last heard of. */
-function startClock({ deps, monotonic, connections, reviewer, sightings }: Parts): NodeJS.Timeout {
+function startClock({ deps, monotonic, connections, reviewer, sightings, keyUse }: Parts): NodeJS.Timeout {
   const sockets = deps.metrics.gauge('pulsegate_gateway_sockets')
   let ticks = 0
   return setInterval(() => {
@@ -190,7 +194,9 @@ function startClock({ deps, monotonic, connections, reviewer, sightings }: Parts
     ticks = (ticks + 1) % SEEN_TICKS
     if (ticks !== 0) return
     for (const { heardAt, caller } of connections.all()) {
-      if (now - heardAt < SEEN_TICKS * TICK_MS) sightings.note(caller.sourceId, null)
+      if (now - heardAt >= SEEN_TICKS * TICK_MS) continue
+      sightings.note(caller.sourceId, null)
+      if (caller.keyId !== null) keyUse.note(caller.keyId)
     }
   }, TICK_MS)
 }
@@ -226,6 +232,7 @@ export async function startGateway(deps: GatewayDeps): Promise<Gateway> {
       parts.reviewer.stop()
       await parts.resume.stop()
       await parts.sightings.stop()
+      await parts.keyUse.stop()
       parts.corkHolder.close()
     }
   }

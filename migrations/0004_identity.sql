@@ -296,9 +296,15 @@ create function audit_person(person uuid, entry_ids uuid[], what text, entry_det
 create function note_api_keys_used(ids uuid[], times timestamptz[]) returns void
   language sql security definer set search_path = public, pg_temp
   as $$
-    update api_keys k set last_used_at = u.at
-    from unnest(ids, times) as u (id, at)
-    where k.id = u.id and (k.last_used_at is null or k.last_used_at < u.at)
+    -- A row that is locked is left out: whoever holds it writes the same, or revokes the key.
+    update api_keys k set last_used_at = used.at
+    from (
+      select one.id, u.at
+      from unnest(ids, times) as u (id, at) join api_keys one on one.id = u.id
+      where one.last_used_at is null or one.last_used_at < u.at
+      for no key update of one skip locked
+    ) as used
+    where k.id = used.id
   $$;
 
 do $$

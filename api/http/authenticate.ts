@@ -3,6 +3,7 @@ import type { Database } from '../../shared/db.ts'
 import { AppError } from '../../shared/errors.ts'
 import type { Caller } from '../../shared/identity/caller.ts'
 import type { Callers } from '../../shared/identity/callers.ts'
+import type { KeyUse } from '../../shared/identity/key-use.ts'
 import { listMemberships } from '../../shared/store/memberships.ts'
 import type { Sessions } from '../sign-in/sessions.ts'
 import type { Tokens } from '../sign-in/tokens.ts'
@@ -35,6 +36,7 @@ export type Principal = UserPrincipal | KeyPrincipal
 interface Options {
   db: Database
   callers: Callers
+  keyUse: KeyUse
   tokens: Tokens
   sessions: Sessions
 }
@@ -48,11 +50,12 @@ interface Shown {
 export type Authenticate = (headers: Shown) => Promise<Principal>
 
 /** Who shows these headers. @throws AppError unauthorized, organization_suspended */
-export function createAuthenticate({ db, callers, tokens, sessions }: Options): Authenticate {
+export function createAuthenticate({ db, callers, keyUse, tokens, sessions }: Options): Authenticate {
   async function byKey(apiKey: string): Promise<Principal> {
     const caller = await callers.byApiKey(apiKey)
     if (caller === null) throw new AppError('unauthorized', { detail: 'The API key is unknown or revoked.' })
     if (caller.suspended) throw new AppError('organization_suspended')
+    if (caller.keyId !== null) keyUse.note(caller.keyId)
     return { kind: 'key', organizationId: caller.organizationId, caller }
   }
 

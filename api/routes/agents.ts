@@ -1,8 +1,9 @@
+import { isDeepStrictEqual } from 'node:util'
 import { v7 as uuidv7 } from 'uuid'
-import type { AgentAnswer } from '../../shared/contract/agents.ts'
+import type { AgentAnswer, PatchAgentBody } from '../../shared/contract/agents.ts'
 import type { Queryable } from '../../shared/db.ts'
 import { AppError } from '../../shared/errors.ts'
-import { type KeyHolder, mintApiKey, partsToShow } from '../../shared/identity/api-key.ts'
+import { partsToShow } from '../../shared/identity/api-key.ts'
 import { formatTimestamp } from '../../shared/protocol/timestamp.ts'
 import {
   type AgentRow,
@@ -14,13 +15,15 @@ import {
   replaceAgentMonitors,
   updateAgent
 } from '../../shared/store/agents.ts'
-import { insertApiKey, revokeApiKeys } from '../../shared/store/api-keys.ts'
+import { revokeApiKeys } from '../../shared/store/api-keys.ts'
 import { findMonitorKeys } from '../../shared/store/monitors.ts'
 import { announceChanges } from '../http/announce-change.ts'
+import { audit } from '../http/audit.ts'
 import type { Handlers } from '../http/contract.ts'
 import { cutPage, readCursor, UUID_CURSOR, writeCursor } from '../http/cursor.ts'
 import { validationFailed } from '../http/validate.ts'
 import type { Parts } from '../parts.ts'
+import { createApiKeyHandlers, giveKey, keyTarget } from './api-keys.ts'
 
 /** The gateway notes about every 30 s that an agent was heard. */
 const ONLINE_MS = 60_000
@@ -62,40 +65,31 @@ async function keysOfMonitors(tx: Queryable, organizationId: string, ids: readon
   return [...new Set(known.values())]
 }
 
+/** The names of the fields that are not what they were. */
+function changedFields(row: AgentRow, agent: AgentAnswer, body: PatchAgentBody): string[] {
+  const before = { name: row.name, monitorIds: row.monitor_ids, scopes: row.scopes }
+  // The names of a parsed body are those of its schema.
+  const named = Object.keys(body) as Array<keyof PatchAgentBody>
+  return named.filter((field) => !isDeepStrictEqual(before[field], agent[field]))
+}
+
+function targetOf({ id, name }: { id: string; name: string }) {
+  return { kind: 'agent', id, name }
+}
+
+/** @throws AppError not_found */
+async function reread(tx: Queryable, organizationId: string, id: string, now: number): Promise<AgentAnswer> {
+  const row = await findAgent(tx, organizationId, id)
+  if (row === undefined) throw new AppError('not_found')
+  return toAgent(row, now)
+}
+
 type AgentHandlers = Pick<
   Handlers,
   'listAgents' | 'createAgent' | 'readAgent' | 'patchAgent' | 'deleteAgent' | 'rotateAgent'
 >
 
-function createTools({ secrets, clock }: Parts) {
-  return {
-    /** Makes the key and stores only what recognises it. */
-    giveKey: async (tx: Queryable, organizationId: string, agentId: string, kind: KeyHolder): Promise<string> => {
-      const apiKey = mintApiKey(kind)
-      const digest = secrets.digest(apiKey)
-      const shown = partsToShow(apiKey)
-      await insertApiKey(tx, {
-        id: uuidv7(),
-        organizationId,
-        agentId,
-        digest,
-        pepperVersion: secrets.version,
-        ...shown
-      })
-      return apiKey
-    },
-    /** @throws AppError not_found */
-    reread: async (tx: Queryable, organizationId: string, id: string): Promise<AgentAnswer> => {
-      const row = await findAgent(tx, organizationId, id)
-      if (row === undefined) throw new AppError('not_found')
-      return toAgent(row, clock())
-    }
-  }
-}
-
-function createReaders(parts: Parts): Pick<AgentHandlers, 'listAgents' | 'readAgent'> {
-  const { db, clock } = parts
-  const { reread } = createTools(parts)
+function createReaders({ db, clock }: Parts): Pick<AgentHandlers, 'listAgents' | 'readAgent'> {
   return {
     listAgents: async ({ principal: { organizationId }, query }) => {
       const [after = null] = readCursor(query.cursor, UUID_CURSOR) ?? []
@@ -106,33 +100,37 @@ function createReaders(parts: Parts): Pick<AgentHandlers, 'listAgents' | 'readAg
 
     readAgent: async ({ principal: { organizationId }, params }) => ({
       status: 200,
-      body: await db.tenant(organizationId, (tx) => reread(tx, organizationId, params.id))
+      body: await db.tenant(organizationId, (tx) => reread(tx, organizationId, params.id, clock()))
     })
   }
 }
 
-function createWriters(parts: Parts): Omit<AgentHandlers, 'listAgents' | 'readAgent'> {
-  const { db } = parts
-  const { giveKey, reread } = createTools(parts)
+function createWriters(parts: Parts): Pick<AgentHandlers, 'createAgent' | 'patchAgent'> {
+  const { db, secrets, clock } = parts
   return {
-    createAgent: async ({ principal: { organizationId }, body }) => {
+    createAgent: async (call) => {
+      const { body } = call
+      const { organizationId } = call.principal
       const id = uuidv7()
       const made = await db.tenant(organizationId, async (tx) => {
         const keys = await keysOfMonitors(tx, organizationId, body.monitorIds)
-        await insertAgent(tx, organizationId, {
-          id,
-          name: body.name,
-          kind: body.kind,
-          scopes: [...new Set(body.scopes)]
-        })
+        const scopes = [...new Set(body.scopes)]
+        await insertAgent(tx, organizationId, { id, name: body.name, kind: body.kind, scopes })
         await replaceAgentMonitors(tx, organizationId, id, keys)
-        const apiKey = await giveKey(tx, organizationId, id, body.kind)
-        return { ...(await reread(tx, organizationId, id)), apiKey }
+        const key = await giveKey(tx, secrets, organizationId, { id, kind: body.kind })
+        await audit(tx, call, 'agent.created', {
+          target: targetOf({ id, name: body.name }),
+          details: { kind: body.kind, scopes, monitors: keys.length, keyId: key.id }
+        })
+        return { ...(await reread(tx, organizationId, id, clock())), apiKey: key.apiKey }
       })
       return { status: 201, body: made, headers: NO_STORE }
     },
 
-    patchAgent: async ({ principal: { organizationId }, params: { id }, body }) => {
+    patchAgent: async (call) => {
+      const { body } = call
+      const { id } = call.params
+      const { organizationId } = call.principal
       const agent = await db.tenant(organizationId, async (tx) => {
         const row = await lockAgent(tx, organizationId, id)
         if (row === undefined) throw new AppError('not_found')
@@ -142,16 +140,30 @@ function createWriters(parts: Parts): Omit<AgentHandlers, 'listAgents' | 'readAg
           const keys = await keysOfMonitors(tx, organizationId, body.monitorIds)
           await replaceAgentMonitors(tx, organizationId, id, keys)
         }
-        return reread(tx, organizationId, id)
+        const now = await reread(tx, organizationId, id, clock())
+        const fields = changedFields(row, now, body)
+        if (fields.length > 0) await audit(tx, call, 'agent.changed', { target: targetOf(now), details: { fields } })
+        return now
       })
       await announceChanges(parts, [{ type: 'agent_changed', organizationId, agentId: id }])
       return { status: 200, body: agent }
-    },
+    }
+  }
+}
 
-    deleteAgent: async ({ principal: { organizationId }, params: { id } }) => {
+/** What ends keys that somebody may be using. */
+function createEnders(parts: Parts): Pick<AgentHandlers, 'deleteAgent' | 'rotateAgent'> {
+  const { db, secrets, clock } = parts
+  return {
+    deleteAgent: async (call) => {
+      const { id } = call.params
+      const { organizationId } = call.principal
       const keyIds = await db.tenant(organizationId, async (tx) => {
+        const row = await lockAgent(tx, organizationId, id)
+        if (row === undefined) throw new AppError('not_found')
         const revoked = await revokeApiKeys(tx, organizationId, id)
-        if (!(await deleteAgent(tx, organizationId, id))) throw new AppError('not_found')
+        await deleteAgent(tx, organizationId, id)
+        await audit(tx, call, 'agent.deleted', { target: targetOf(row), details: { revokedKeyIds: revoked } })
         return revoked
       })
       await announceChanges(parts, [
@@ -161,13 +173,19 @@ function createWriters(parts: Parts): Omit<AgentHandlers, 'listAgents' | 'readAg
       return { status: 204 }
     },
 
-    rotateAgent: async ({ principal: { organizationId }, params: { id } }) => {
+    rotateAgent: async (call) => {
+      const { id } = call.params
+      const { organizationId } = call.principal
       const { keyIds, agent } = await db.tenant(organizationId, async (tx) => {
         const row = await lockAgent(tx, organizationId, id)
         if (row === undefined) throw new AppError('not_found')
         const revoked = await revokeApiKeys(tx, organizationId, id)
-        const apiKey = await giveKey(tx, organizationId, id, row.kind)
-        return { keyIds: revoked, agent: { ...(await reread(tx, organizationId, id)), apiKey } }
+        const key = await giveKey(tx, secrets, organizationId, row)
+        await audit(tx, call, 'key.rotated', {
+          target: keyTarget(key.id, partsToShow(key.apiKey)),
+          details: { agentId: id, agentName: row.name, revokedKeyIds: revoked }
+        })
+        return { keyIds: revoked, agent: { ...(await reread(tx, organizationId, id, clock())), apiKey: key.apiKey } }
       })
       await announceChanges(parts, [{ type: 'keys_revoked', organizationId, agentId: id, keyIds }])
       return { status: 200, body: agent, headers: NO_STORE }
@@ -175,6 +193,8 @@ function createWriters(parts: Parts): Omit<AgentHandlers, 'listAgents' | 'readAg
   }
 }
 
-export function createAgentHandlers(parts: Parts): AgentHandlers {
-  return { ...createReaders(parts), ...createWriters(parts) }
+export function createAgentHandlers(
+  parts: Parts
+): AgentHandlers & Pick<Handlers, 'listKeys' | 'createKey' | 'deleteKey'> {
+  return { ...createReaders(parts), ...createWriters(parts), ...createEnders(parts), ...createApiKeyHandlers(parts) }
 }

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { v7 as uuidv7 } from 'uuid'
 import { type MonitorAnswer, monitorFaults, type PatchMonitorBody } from '../../shared/contract/monitors.ts'
 import type { Queryable } from '../../shared/db.ts'
@@ -17,6 +18,7 @@ import {
 import { insertPushUrl } from '../../shared/store/push-urls.ts'
 import { listTransitions } from '../../shared/store/transitions.ts'
 import { announceChanges } from '../http/announce-change.ts'
+import { audit } from '../http/audit.ts'
 import type { Principal } from '../http/authenticate.ts'
 import type { Handlers } from '../http/contract.ts'
 import { cutPage, readCursor, UUID_CURSOR, writeCursor } from '../http/cursor.ts'
@@ -48,6 +50,19 @@ function changed(row: MonitorRow, body: PatchMonitorBody): MonitorFields {
     settings: body.settings ?? row.settings,
     tags: body.tags ?? row.tags
   }
+}
+
+/** The names of the fields that are not what they were: a value may hold a secret, a header of a check for one. */
+function changedFields(before: MonitorRow, after: MonitorRow, body: PatchMonitorBody): string[] {
+  const same = changed(before, {})
+  // The names of a parsed body are those of its schema.
+  const named = Object.keys(body) as Array<keyof PatchMonitorBody>
+  const now = changed(after, {})
+  return named.filter((field) => !isDeepStrictEqual(same[field], now[field]))
+}
+
+function targetOf({ id, name }: { id: string; name: string }) {
+  return { kind: 'monitor', id, name }
 }
 
 /** A key sees its own set only. */
@@ -166,7 +181,8 @@ function createReaders({ db }: Parts, { toMonitor }: Tools): Pick<MonitorHandler
 function createWriters(parts: Parts, { toMonitor, givePushUrl }: Tools): Omit<MonitorHandlers, Readers> {
   const { db } = parts
   return {
-    createMonitor: async ({ principal, body }) => {
+    createMonitor: async (call) => {
+      const { principal, body } = call
       const { organizationId } = principal
       const id = uuidv7()
       const row = await db.tenant(organizationId, async (tx) => {
@@ -179,13 +195,17 @@ function createWriters(parts: Parts, { toMonitor, givePushUrl }: Tools): Omit<Mo
           settings: body.settings ?? {}
         })
         if (body.kind === 'push') await givePushUrl(tx, organizationId, id, key)
+        const target = targetOf({ id, name: body.name })
+        await audit(tx, call, 'monitor.created', { target, details: { kind: body.kind } })
         return read(tx, principal, id)
       })
       await announce(parts, organizationId)
       return { status: 201, body: toMonitor(row, principal) }
     },
 
-    patchMonitor: async ({ principal, params: { id }, body }) => {
+    patchMonitor: async (call) => {
+      const { principal, body } = call
+      const { id } = call.params
       const { organizationId } = principal
       const row = await db.tenant(organizationId, async (tx) => {
         const before = await lockMonitor(tx, organizationId, id)
@@ -198,15 +218,25 @@ function createWriters(parts: Parts, { toMonitor, givePushUrl }: Tools): Omit<Mo
           )
         }
         await updateMonitor(tx, organizationId, id, fields)
-        return read(tx, principal, id)
+        const after = await read(tx, principal, id)
+        const names = changedFields(before, after, body)
+        if (names.length > 0) {
+          await audit(tx, call, 'monitor.changed', { target: targetOf(after), details: { fields: names } })
+        }
+        return after
       })
       await announce(parts, organizationId)
       return { status: 200, body: toMonitor(row, principal) }
     },
 
-    deleteMonitor: async ({ principal: { organizationId }, params: { id } }) => {
-      const found = await db.tenant(organizationId, (tx) => deleteMonitor(tx, organizationId, id))
-      if (!found) throw new AppError('not_found')
+    deleteMonitor: async (call) => {
+      const { id } = call.params
+      const { organizationId } = call.principal
+      await db.tenant(organizationId, async (tx) => {
+        const name = await deleteMonitor(tx, organizationId, id)
+        if (name === undefined) throw new AppError('not_found')
+        await audit(tx, call, 'monitor.deleted', { target: targetOf({ id, name }) })
+      })
       await announce(parts, organizationId)
       return { status: 204 }
     }

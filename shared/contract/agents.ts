@@ -53,6 +53,31 @@ export const agentPageSchema = z
   .object({ data: z.array(agentSchema), nextCursor: nextCursorField })
   .meta({ id: 'AgentPage' })
 
+/** Keys of one agent that are valid at the same time: the one in use and the one that takes over. */
+export const MAX_ACTIVE_KEYS = 2
+
+export const apiKeySchema = z
+  .object({
+    id: idField,
+    prefix: z.string().meta({ description: 'How the key begins.' }),
+    suffix: z.string().meta({ description: 'How it ends.' }),
+    createdAt: timeField,
+    lastUsedAt: timeField.nullable().meta({ description: 'To the minute.' }),
+    revokedAt: timeField.nullable()
+  })
+  .meta({ id: 'ApiKey' })
+export type ApiKeyAnswer = z.output<typeof apiKeySchema>
+
+export const newApiKeySchema = apiKeySchema
+  .extend({ apiKey: z.string().meta({ description: 'Shown in this answer only.' }) })
+  .meta({ id: 'NewApiKey' })
+
+export const apiKeyPageSchema = z
+  .object({ data: z.array(apiKeySchema), nextCursor: nextCursorField })
+  .meta({ id: 'ApiKeyPage' })
+
+const keyParamsSchema = idParamsSchema.extend({ keyId: z.uuid() })
+
 export const agentRoutes = {
   listAgents: {
     method: 'GET',
@@ -109,5 +134,35 @@ export const agentRoutes = {
     summary: 'Revoke every key of the agent at once and show a new one.',
     params: idParamsSchema,
     answers: { 200: { description: 'The agent with its new key.', schema: agentWithKeySchema } }
+  },
+  listKeys: {
+    method: 'GET',
+    path: '/v1/agents/{id}/keys',
+    auth: 'agents:read',
+    tag: 'Agents',
+    summary: 'List the keys of an agent, revoked ones too, newest first. The keys themselves cannot be read again.',
+    params: idParamsSchema,
+    query: pageQuerySchema,
+    answers: { 200: { description: 'One page.', schema: apiKeyPageSchema } },
+    problems: ['invalid_cursor']
+  },
+  createKey: {
+    method: 'POST',
+    path: '/v1/agents/{id}/keys',
+    auth: 'agents:write',
+    tag: 'Agents',
+    summary: `Give the agent a further key, so that one can take over from the other; at most ${MAX_ACTIVE_KEYS} are active.`,
+    params: idParamsSchema,
+    answers: { 201: { description: 'The key, which is shown in this answer only.', schema: newApiKeySchema } },
+    problems: ['limit_reached']
+  },
+  deleteKey: {
+    method: 'DELETE',
+    path: '/v1/agents/{id}/keys/{keyId}',
+    auth: 'agents:write',
+    tag: 'Agents',
+    summary: 'Revoke one key. Its requests are refused and its sockets closed within a second.',
+    params: keyParamsSchema,
+    answers: DONE_ANSWER
   }
 } as const satisfies Record<string, Route>

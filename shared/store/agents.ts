@@ -94,11 +94,7 @@ export async function replaceAgentMonitors(
   )
 }
 
-/** Returns whether there was one; its keys and monitor set go with it. */
-export async function deleteAgent(db: Queryable, organizationId: string, id: string): Promise<boolean> {
-  const rows = await db.query('delete from agents where organization_id = $1 and id = $2 returning id', [
-    organizationId,
-    id
-  ])
-  return rows.length > 0
+/** Its keys and monitor set go with it. */
+export async function deleteAgent(db: Queryable, organizationId: string, id: string): Promise<void> {
+  await db.query('delete from agents where organization_id = $1 and id = $2', [organizationId, id])
 }

@@ -19,6 +19,62 @@ export async function insertApiKey(db: Queryable, key: NewApiKey): Promise<void>
   )
 }
 
+export interface ApiKeyRow {
+  id: string
+  prefix: string
+  suffix: string
+  created_at: Date
+  last_used_at: Date | null
+  revoked_at: Date | null
+}
+
+const SELECT = 'select id, prefix, suffix, created_at, last_used_at, revoked_at from api_keys'
+
+/** Newest first: ids are UUIDv7. `after` is the id that the page before ended with. */
+export function listApiKeys(
+  db: Queryable,
+  organizationId: string,
+  agentId: string,
+  page: { after: string | null; limit: number }
+): Promise<ApiKeyRow[]> {
+  return db.query<ApiKeyRow>(
+    `${SELECT} where organization_id = $1 and agent_id = $2 and ($3::uuid is null or id < $3) order by id desc limit $4`,
+    [organizationId, agentId, page.after, page.limit]
+  )
+}
+
+export async function findApiKeyById(
+  db: Queryable,
+  organizationId: string,
+  agentId: string,
+  id: string
+): Promise<ApiKeyRow | undefined> {
+  const [row] = await db.query<ApiKeyRow>(`${SELECT} where organization_id = $1 and agent_id = $2 and id = $3`, [
+    organizationId,
+    agentId,
+    id
+  ])
+  return row
+}
+
+/** How many keys of the agent are not revoked; exact only while its row is locked. */
+export async function countActiveKeys(db: Queryable, organizationId: string, agentId: string): Promise<number> {
+  const [row] = await db.query<{ count: number }>(
+    'select count(*) from api_keys where organization_id = $1 and agent_id = $2 and revoked_at is null',
+    [organizationId, agentId]
+  )
+  return row?.count ?? 0
+}
+
+/** Returns whether it was not yet revoked. */
+export async function revokeApiKey(db: Queryable, organizationId: string, id: string): Promise<boolean> {
+  const rows = await db.query(
+    'update api_keys set revoked_at = now() where organization_id = $1 and id = $2 and revoked_at is null returning id',
+    [organizationId, id]
+  )
+  return rows.length > 0
+}
+
 /** Revokes every key of the agent that is not yet revoked. Returns their ids. */
 export async function revokeApiKeys(db: Queryable, organizationId: string, agentId: string): Promise<string[]> {
   const rows = await db.query<{ id: string }>(
@@ -28,4 +84,19 @@ export async function revokeApiKeys(db: Queryable, organizationId: string, agent
     [organizationId, agentId]
   )
   return rows.map((row) => row.id)
+}
+
+/** A key that was used. */
+export interface UsedKey {
+  keyId: string
+  /** Epoch ms. */
+  at: number
+}
+
+/** System-wide: these keys were used, whosever they are. */
+export async function noteApiKeysUsed(db: Queryable, uses: readonly UsedKey[]): Promise<void> {
+  await db.query('select note_api_keys_used($1, $2)', [
+    uses.map(({ keyId }) => keyId),
+    uses.map(({ at }) => new Date(at))
+  ])
 }

@@ -127,13 +127,13 @@ export async function updateMonitor(
   )
 }
 
-/** Returns whether there was one. Its state, push URL, transitions and memberships of agents' sets go with it. */
-export async function deleteMonitor(db: Queryable, organizationId: string, id: string): Promise<boolean> {
-  const rows = await db.query('delete from monitors where organization_id = $1 and id = $2 returning id', [
-    organizationId,
-    id
-  ])
-  return rows.length > 0
+/** Returns its name, if there was one. Its state, push URL, transitions and memberships of agents' sets go with it. */
+export async function deleteMonitor(db: Queryable, organizationId: string, id: string): Promise<string | undefined> {
+  const [row] = await db.query<{ name: string }>(
+    'delete from monitors where organization_id = $1 and id = $2 returning name',
+    [organizationId, id]
+  )
+  return row?.name
 }
 
 /** Keys of those ids that are monitors of the organization. */

@@ -7,6 +7,7 @@ import { type ApiOptions as ServerOptions, startApi } from '../../api/server.ts'
 import { loadOrCreateCertificate } from '../../shared/certificates.ts'
 import { connectDb } from '../../shared/db.ts'
 import { createCallers } from '../../shared/identity/callers.ts'
+import { createKeyUse } from '../../shared/identity/key-use.ts'
 import { createDoor } from '../../shared/ingest/accept.ts'
 import { announce } from '../../shared/instances.ts'
 import { createMetrics } from '../../shared/metrics.ts'
@@ -103,6 +104,7 @@ function openParts(stores: Stores, options: ApiOptions): { parts: ServerOptions[
   const metrics = createMetrics()
   const db = connectDb({ url: stores.databaseUrl, role: 'pulsegate_api', log, max: 5 })
   const callers = createCallers({ db, secrets, changes })
+  const keyUse = createKeyUse({ db, log, clock })
   const door = createDoor({ queue, way: 'http', metrics, log, clock })
   const mail = createMail({ smtpUrl, from: 'Pulsegate <pulsegate@example.com>', log })
   const limit = (name: string, points: number) =>
@@ -114,6 +116,7 @@ function openParts(stores: Stores, options: ApiOptions): { parts: ServerOptions[
     redisPrefix: prefix,
     secrets,
     callers,
+    keyUse,
     door,
     signInLimits: {
       account: limit('account', signInPoints.account),
@@ -129,6 +132,7 @@ function openParts(stores: Stores, options: ApiOptions): { parts: ServerOptions[
     await mail.stop()
     await door.stop()
     callers.stop()
+    await keyUse.stop()
     await db.stop()
   }
   return { parts, stop }
