@@ -20,7 +20,7 @@ const borders = [
 const starters = [
   '^gateway/(gateway|read-frame|resume)\\.ts$',
   '^api/(app|server)\\.ts$',
-  '^api/mail/mail\\.ts$',
+  '^api/(afterwards|mail/mail|sign-in/signing-keys)\\.ts$',
   '^worker/(worker|monitor-state)\\.ts$',
   '^agent/(connection|outbox|schedule|config)\\.ts$',
   '^agent/checks/',

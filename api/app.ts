@@ -4,8 +4,8 @@ import type { Route } from '../shared/contract/route.ts'
 import { ROUTES, type RouteName } from '../shared/contract/routes.ts'
 import { AppError, SECURITY_HEADERS } from '../shared/errors.ts'
 import type { Log } from '../shared/log.ts'
-import type { RateLimit } from '../shared/rate-limit.ts'
 import { createAuthenticate } from './http/authenticate.ts'
+import { createLimits } from './http/limits.ts'
 import { sendProblem } from './http/problem.ts'
 import { redirect } from './http/redirect.ts'
 import { createRequestLog, type RequestFacts } from './http/request-log.ts'
@@ -22,8 +22,6 @@ export interface AppOptions {
   behindProxy: boolean
   /** Seconds for Strict-Transport-Security, or null for none. */
   hstsSeconds: number | null
-  /** Requests of one signed-in person, agent or service, whatever the route. */
-  callerLimit: RateLimit
 }
 
 /** What the steps of one request share. */
@@ -117,17 +115,17 @@ function takeLiterally(request: Request, _response: Response, next: NextFunction
 
 /** Makes the whole HTTP API; it listens nowhere. Every answer is ours: Express's own pages lack the security headers. */
 export function createApp(options: AppOptions): Express {
-  const { parts, addresses, behindProxy, callerLimit } = options
+  const { parts, addresses, behindProxy } = options
   const tokens = createTokens({
-    db: parts.db,
-    secrets: parts.secrets,
+    signingKeys: parts.signingKeys,
     issuer: addresses.siteUrl,
     audience: addresses.apiUrl,
     clock: parts.clock
   })
   const sessions = createSessions({ ...parts, tokens })
   const authenticate = createAuthenticate({ ...parts, tokens, sessions })
-  const gate = { authenticate, callerLimit, clock: parts.clock }
+  const limits = createLimits(parts.counts, parts.rateLimitScale)
+  const gate = { authenticate, limits, clock: parts.clock }
   const app = express()
   app.disable('x-powered-by')
   app.disable('etag')
@@ -142,7 +140,7 @@ export function createApp(options: AppOptions): Express {
     })
   }
   app.use(takeLiterally)
-  for (const [path, group] of groupByPath(createHandlers({ parts, addresses, tokens, sessions }))) {
+  for (const [path, group] of groupByPath(createHandlers({ parts, addresses, tokens, sessions, authenticate }))) {
     app.all(expressPaths(path), dispatcher(group, gate))
   }
   app.use(() => {

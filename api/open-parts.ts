@@ -1,4 +1,5 @@
 import { subscribeChanges } from '../shared/changes.ts'
+import { openCounts } from '../shared/counts.ts'
 import { connectDb } from '../shared/db.ts'
 import { createCallers } from '../shared/identity/callers.ts'
 import { createKeyUse } from '../shared/identity/key-use.ts'
@@ -9,10 +10,12 @@ import { openQueue } from '../shared/queue.ts'
 import { connectRedis, requireDurability } from '../shared/redis.ts'
 import { requireSchema } from '../shared/schema.ts'
 import { createSecrets } from '../shared/secrets.ts'
+import { createAfterwards } from './afterwards.ts'
 import type { ApiConfig } from './config.ts'
 import { createMail } from './mail/mail.ts'
 import type { Parts } from './parts.ts'
 import { createSignInLimits } from './sign-in/limits.ts'
+import { createSigningKeys } from './sign-in/signing-keys.ts'
 
 /**
  * Opens everything that the API works with, in the order of need; the door is the caller's to stop.
@@ -35,8 +38,12 @@ export async function openParts({ config, log, stopWith }: Lifecycle<ApiConfig>)
   const keyUse = stopWith(createKeyUse({ db, log, clock }))
   const queue = stopWith(openQueue({ redis, prefix: redisPrefix, shards: config.QUEUE_SHARDS }))
   const door = createDoor({ queue, way: 'http', metrics, log, clock })
-  const signInLimits = createSignInLimits(redis.client, redisPrefix, config.RATE_LIMIT_SCALE)
+  const limiting = { client: redis.client, prefix: redisPrefix, scale: config.RATE_LIMIT_SCALE, log, clock }
+  const signInLimits = createSignInLimits(limiting)
+  const counts = stopWith(openCounts(limiting))
+  const signingKeys = stopWith(createSigningKeys({ db, secrets, clock, log }))
   const mail = stopWith(createMail({ smtpUrl: config.SMTP_URL, from: config.MAIL_FROM, log }))
+  const afterwards = stopWith(createAfterwards(log))
   const defaultPlan = config.DEFAULT_PLAN
   return {
     db,
@@ -48,6 +55,10 @@ export async function openParts({ config, log, stopWith }: Lifecycle<ApiConfig>)
     keyUse,
     door,
     signInLimits,
+    counts,
+    rateLimitScale: config.RATE_LIMIT_SCALE,
+    signingKeys,
+    afterwards,
     mail,
     metrics,
     log,

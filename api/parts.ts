@@ -1,3 +1,5 @@
+import type { BackOff } from '../shared/back-off.ts'
+import type { Counts } from '../shared/counts.ts'
 import type { Database } from '../shared/db.ts'
 import type { Callers } from '../shared/identity/callers.ts'
 import type { KeyUse } from '../shared/identity/key-use.ts'
@@ -7,7 +9,9 @@ import type { Metrics } from '../shared/metrics.ts'
 import type { RateLimit } from '../shared/rate-limit.ts'
 import type { RedisConnection } from '../shared/redis.ts'
 import type { Secrets } from '../shared/secrets.ts'
+import type { Afterwards } from './afterwards.ts'
 import type { Mail } from './mail/mail.ts'
+import type { SigningKeys } from './sign-in/signing-keys.ts'
 
 /** Where this installation is reached, without a slash at the end. */
 export interface Addresses {
@@ -17,10 +21,10 @@ export interface Addresses {
   ingestUrl: string
 }
 
-/** Failed sign-ins, by account and by address. */
+/** Failed sign-ins, by account and by network. */
 export interface SignInLimits {
-  account: RateLimit
-  address: RateLimit
+  account: BackOff
+  network: RateLimit
 }
 
 /** Everything that the API is made of. */
@@ -35,6 +39,12 @@ export interface Parts {
   keyUse: KeyUse
   door: Door
   signInLimits: SignInLimits
+  /** What requests are counted by. */
+  counts: Counts
+  /** Multiplies every limit. */
+  rateLimitScale: number
+  signingKeys: SigningKeys
+  afterwards: Afterwards
   mail: Mail
   metrics: Metrics
   log: Log

@@ -205,13 +205,22 @@ create function find_password_reset(wanted bytea)
   as $$ select p.user_id, p.expires_at, p.used_at from password_resets p where p.digest = wanted $$;
 
 create function find_invitation(wanted bytea)
-  returns table (id uuid, organization_id uuid, organization_name text, plan text, email text, role text,
-    expires_at timestamptz, accepted_at timestamptz)
+  returns table (id uuid, organization_id uuid, organization_name text, plan text, sso_required boolean, email text,
+    role text, expires_at timestamptz, accepted_at timestamptz)
   language sql stable security definer set search_path = public, pg_temp
   as $$
-    select i.id, o.id, o.name, o.plan, i.email, i.role, i.expires_at, i.accepted_at
+    select i.id, o.id, o.name, o.plan, o.sso_required, i.email, i.role, i.expires_at, i.accepted_at
     from invitations i join organizations o on o.id = i.organization_id
     where i.token_digest = wanted and o.suspended_at is null
+  $$;
+
+-- Sets a password only where the stored one is still what was looked at, so that of two changes at once the later one sees
+-- that it is late. The API's role may write hashes but not read them.
+create function replace_password_hash(person uuid, old_hash text, new_hash text) returns boolean
+  language sql security definer set search_path = public, pg_temp
+  as $$
+    with changed as (update users set password_hash = new_hash where id = person and password_hash = old_hash returning id)
+    select exists (select from changed)
   $$;
 
 -- The invitation is what permits a person of other organizations to join this one. True when it was still good; a person
@@ -313,6 +322,7 @@ declare
 begin
   foreach signature in array array[
     'find_memberships(uuid)', 'find_session(bytea)', 'find_refresh_token(bytea)', 'find_password_reset(bytea)',
+    'replace_password_hash(uuid, text, text)',
     'find_invitation(bytea)', 'accept_invitation(bytea, uuid, timestamptz)', 'found_organization(uuid, text, text, uuid)',
     'find_identity(text, text, text)', 'find_sso_connections(text, text)', 'join_by_sso(uuid, uuid)',
     'audit_person(uuid, uuid[], text, jsonb, text, uuid)', 'note_api_keys_used(uuid[], timestamptz[])'] loop

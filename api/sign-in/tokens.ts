@@ -1,29 +1,12 @@
 import { randomUUID } from 'node:crypto'
-import {
-  type CryptoKey,
-  calculateJwkThumbprint,
-  decodeProtectedHeader,
-  errors,
-  exportJWK,
-  generateKeyPair,
-  importJWK,
-  type JWK,
-  type JWTPayload,
-  jwtVerify,
-  SignJWT
-} from 'jose'
-import type { Database } from '../../shared/db.ts'
-import type { Secrets } from '../../shared/secrets.ts'
-import { insertActiveSigningKey, listSigningKeys, type SigningKeyRow } from '../../shared/store/signing-keys.ts'
+import { decodeProtectedHeader, errors, type JWTPayload, jwtVerify, SignJWT } from 'jose'
+import { ALGORITHM, type SigningKeys } from './signing-keys.ts'
 
 /** The life of a JWT from sign-in, in seconds: exactly 24 hours. */
 export const JWT_SECONDS = 86_400
-const ALGORITHM = 'ES256'
 const TYPE = 'at+jwt'
 /** Seconds by which the clocks of our processes may differ: a token may seem to come from the future, never live longer. */
 const TOLERANCE_SECONDS = 5
-/** An unknown `kid` makes us read the keys again, at most this often: anybody can invent one. */
-const RELOAD_MS = 1000
 
 export interface Claims {
   userId: string
@@ -48,57 +31,10 @@ export interface Tokens {
 }
 
 interface Options {
-  db: Database
-  secrets: Secrets
+  signingKeys: SigningKeys
   issuer: string
   audience: string
   clock: () => number
-}
-
-interface KeySet {
-  readAt: number
-  active: { kid: string; privateKey: CryptoKey }
-  publicKeys: ReadonlyMap<string, CryptoKey>
-  publicJwks: Array<Record<string, unknown>>
-}
-
-function sealContext(kid: string): string {
-  return `signing-key/${kid}`
-}
-
-async function importKey(jwk: JWK): Promise<CryptoKey> {
-  // Only symmetric keys come as bytes, and ours are elliptic.
-  return (await importJWK(jwk, ALGORITHM)) as CryptoKey
-}
-
-async function makeKey(db: Database, secrets: Secrets): Promise<void> {
-  const { publicKey, privateKey } = await generateKeyPair(ALGORITHM, { extractable: true })
-  const publicPart = await exportJWK(publicKey)
-  const kid = await calculateJwkThumbprint(publicPart)
-  await insertActiveSigningKey(db, {
-    kid,
-    public_jwk: { ...publicPart, kid, alg: ALGORITHM, use: 'sig' },
-    private_sealed: secrets.seal(JSON.stringify(await exportJWK(privateKey)), sealContext(kid))
-  })
-}
-
-async function readKeys({ db, secrets, clock }: Options): Promise<KeySet> {
-  let rows = await listSigningKeys(db)
-  if (!rows.some((row) => row.state === 'active')) {
-    // Of several processes that find none, the unique index lets one win; all then read the same key.
-    await makeKey(db, secrets)
-    rows = await listSigningKeys(db)
-  }
-  const active = rows.find((row) => row.state === 'active') as SigningKeyRow
-  const opened = JSON.parse(secrets.open(active.private_sealed, sealContext(active.kid))) as JWK
-  const publicKeys = new Map<string, CryptoKey>()
-  for (const row of rows) publicKeys.set(row.kid, await importKey(row.public_jwk as JWK))
-  return {
-    readAt: clock(),
-    active: { kid: active.kid, privateKey: await importKey(opened) },
-    publicKeys,
-    publicJwks: rows.map((row) => row.public_jwk)
-  }
 }
 
 function kidOf(jwt: string): string | null {
@@ -117,30 +53,11 @@ function claimsOf({ sub, org, sid, auth_time: seconds }: JWTPayload): VerifiedCl
     : null
 }
 
-/** Issues and verifies our JWTs; the keys are made at the first need and kept encrypted in the database. */
-export function createTokens(options: Options): Tokens {
-  const { issuer, audience, clock } = options
-  let reading: Promise<KeySet> | null = null
-
-  function keys(): Promise<KeySet> {
-    reading ??= readKeys(options).catch((error) => {
-      reading = null
-      throw error
-    })
-    return reading
-  }
-
-  async function publicKeyOf(kid: string): Promise<CryptoKey | undefined> {
-    const known = await keys()
-    const key = known.publicKeys.get(kid)
-    if (key !== undefined || clock() - known.readAt < RELOAD_MS) return key
-    reading = null
-    return (await keys()).publicKeys.get(kid)
-  }
-
+/** Issues and verifies our JWTs. */
+export function createTokens({ signingKeys, issuer, audience, clock }: Options): Tokens {
   return {
     issue: async ({ userId, organizationId, sessionId, authenticatedAt, amr }) => {
-      const { active } = await keys()
+      const active = await signingKeys.active()
       const now = Math.floor(clock() / 1000)
       return new SignJWT({
         client_id: 'first-party',
@@ -160,7 +77,7 @@ export function createTokens(options: Options): Tokens {
     },
     verify: async (jwt) => {
       const kid = kidOf(jwt)
-      const key = kid === null ? undefined : await publicKeyOf(kid)
+      const key = kid === null ? undefined : await signingKeys.publicKey(kid)
       if (key === undefined) return null
       try {
         const { payload } = await jwtVerify(jwt, key, {
@@ -180,6 +97,6 @@ export function createTokens(options: Options): Tokens {
         throw error
       }
     },
-    jwks: async () => ({ keys: (await keys()).publicJwks })
+    jwks: async () => ({ keys: await signingKeys.jwks() })
   }
 }

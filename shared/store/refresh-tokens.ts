@@ -11,3 +11,30 @@ export async function insertRefreshToken(
     sessionId
   ])
 }
+
+/** The session that a refresh token belongs to, and whose it is. */
+export interface RefreshTokenOwner {
+  session_id: string
+  user_id: string
+  organization_id: string
+}
+
+/** System-wide: the token comes before the person is known. Used ones and those of ended sessions are found as well. */
+export async function findRefreshToken(db: Queryable, digest: Buffer): Promise<RefreshTokenOwner | undefined> {
+  const [row] = await db.query<RefreshTokenOwner>(
+    'select session_id, user_id, organization_id from find_refresh_token($1)',
+    [digest]
+  )
+  return row
+}
+
+/** In a transaction of the person that holds the lock of the session: uses the token. Returns when it was used before. */
+export async function useRefreshToken(db: Queryable, digest: Buffer, at: Date): Promise<Date | null> {
+  const rows = await db.query(
+    'update refresh_tokens set used_at = $2 where digest = $1 and used_at is null returning digest',
+    [digest, at]
+  )
+  if (rows.length > 0) return null
+  const [row] = await db.query<{ used_at: Date }>('select used_at from refresh_tokens where digest = $1', [digest])
+  return row?.used_at ?? new Date(0)
+}

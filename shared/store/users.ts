@@ -23,8 +23,8 @@ export async function findUser(db: Queryable, id: string): Promise<User | undefi
   return row
 }
 
-/** @throws AppError email_in_use */
-export async function insertUser(db: Queryable, user: User & { passwordHash: string }): Promise<void> {
+/** `passwordHash` null: the account signs in by an identity provider. @throws AppError email_in_use */
+export async function insertUser(db: Queryable, user: User & { passwordHash: string | null }): Promise<void> {
   try {
     await db.query('insert into users (id, name, email, password_hash) values ($1, $2, $3, $4)', [
       user.id,
@@ -36,4 +36,29 @@ export async function insertUser(db: Queryable, user: User & { passwordHash: str
     if (sqlState(error) === '23505') throw new AppError('email_in_use', { cause: error })
     throw error
   }
+}
+
+/** In a transaction of the person. */
+export async function renameUser(db: Queryable, id: string, name: string): Promise<void> {
+  await db.query('update users set name = $2 where id = $1', [id, name])
+}
+
+/** In a transaction of the person. */
+export async function setPasswordHash(db: Queryable, id: string, passwordHash: string): Promise<void> {
+  await db.query('update users set password_hash = $2 where id = $1', [id, passwordHash])
+}
+
+/** Returns whether the old hash was still the stored one; else nothing is changed. */
+export async function replacePasswordHash(
+  db: Queryable,
+  id: string,
+  oldHash: string,
+  newHash: string
+): Promise<boolean> {
+  const [row] = await db.query<{ done: boolean }>('select replace_password_hash($1, $2, $3) as done', [
+    id,
+    oldHash,
+    newHash
+  ])
+  return row?.done === true
 }

@@ -2,15 +2,19 @@ import { readFileSync } from 'node:fs'
 import { request as requestPlain } from 'node:http'
 import { request as requestSecure } from 'node:https'
 import { v7 as uuidv7 } from 'uuid'
+import { createAfterwards } from '../../api/afterwards.ts'
 import { createMail } from '../../api/mail/mail.ts'
 import { type ApiOptions as ServerOptions, startApi } from '../../api/server.ts'
+import { createSigningKeys } from '../../api/sign-in/signing-keys.ts'
+import { createBackOff } from '../../shared/back-off.ts'
 import { loadOrCreateCertificate } from '../../shared/certificates.ts'
+import { openCounts } from '../../shared/counts.ts'
 import { connectDb } from '../../shared/db.ts'
 import { createCallers } from '../../shared/identity/callers.ts'
 import { createKeyUse } from '../../shared/identity/key-use.ts'
 import { createDoor } from '../../shared/ingest/accept.ts'
 import { announce } from '../../shared/instances.ts'
-import { createMetrics } from '../../shared/metrics.ts'
+import { createMetrics, type Metrics } from '../../shared/metrics.ts'
 import { createSharedLimit } from '../../shared/rate-limit.ts'
 import { dataDirFor } from './data-dir.ts'
 import type { TearsDown } from './database.ts'
@@ -44,6 +48,7 @@ export interface TestApi {
   apiUrl: string
   /** Sends one request; redirects are not followed. */
   call(method: string, path: string, options?: CallOptions): Promise<Answer>
+  metrics: Metrics
   stop(): Promise<void>
 }
 
@@ -53,7 +58,7 @@ interface ApiOptions {
   addresses?: ServerOptions['addresses']
   /** Failed sign-ins allowed, per account and per address. */
   signInPoints?: { account: number; address: number }
-  /** Multiplies the limit of requests per caller. */
+  /** Multiplies the limits of requests. */
   rateLimitScale?: number
   clock?: () => number
   /** Where mail is sent to; absent: none is configured. */
@@ -99,16 +104,18 @@ function send({ port, ca }: Target, method: string, path: string, options: CallO
 
 /** What the API is made of, and what ends it. */
 function openParts(stores: Stores, options: ApiOptions): { parts: ServerOptions['parts']; stop(): Promise<void> } {
-  const { signInPoints = { account: 5, address: 30 }, clock = Date.now, smtpUrl } = options
+  const { signInPoints = { account: 5, address: 30 }, rateLimitScale = 1, clock = Date.now, smtpUrl } = options
   const { queue, log, prefix, redis, secrets, changes } = stores
   const metrics = createMetrics()
   const db = connectDb({ url: stores.databaseUrl, role: 'pulsegate_api', log, max: 5 })
   const callers = createCallers({ db, secrets, changes })
   const keyUse = createKeyUse({ db, log, clock })
   const door = createDoor({ queue, way: 'http', metrics, log, clock })
+  const signingKeys = createSigningKeys({ db, secrets, clock, log })
+  const afterwards = createAfterwards(log)
   const mail = createMail({ smtpUrl, from: 'Pulsegate <pulsegate@example.com>', log })
-  const limit = (name: string, points: number) =>
-    createSharedLimit(redis.client, prefix, { name, points, seconds: 900 })
+  const { client } = redis
+  const counts = openCounts({ client, prefix, log, clock })
   const parts = {
     db,
     readDb: db,
@@ -119,9 +126,13 @@ function openParts(stores: Stores, options: ApiOptions): { parts: ServerOptions[
     keyUse,
     door,
     signInLimits: {
-      account: limit('account', signInPoints.account),
-      address: limit('address', signInPoints.address)
+      account: createBackOff({ client, prefix, name: 'account', free: signInPoints.account, clock }),
+      network: createSharedLimit(client, prefix, { name: 'network', points: signInPoints.address, seconds: 900 })
     },
+    counts,
+    rateLimitScale,
+    signingKeys,
+    afterwards,
     mail,
     metrics,
     log,
@@ -129,10 +140,13 @@ function openParts(stores: Stores, options: ApiOptions): { parts: ServerOptions[
     defaultPlan: 'self-hosted'
   }
   const stop = async () => {
+    await afterwards.stop()
     await mail.stop()
+    await signingKeys.stop()
     await door.stop()
     callers.stop()
     await keyUse.stop()
+    await counts.stop()
     await db.stop()
   }
   return { parts, stop }
@@ -140,7 +154,7 @@ function openParts(stores: Stores, options: ApiOptions): { parts: ServerOptions[
 
 /** The API in this process, on free ports; ended with the test. */
 export async function apiFor(t: TearsDown, stores: Stores, options: ApiOptions = {}): Promise<TestApi> {
-  const { tls = false, clock = Date.now, addresses, rateLimitScale = 1 } = options
+  const { tls = false, clock = Date.now, addresses } = options
   const opened = openParts(stores, options)
   const { door } = opened.parts
   const oldestUnqueued = () => door.oldestUnqueued()
@@ -152,7 +166,6 @@ export async function apiFor(t: TearsDown, stores: Stores, options: ApiOptions =
     apiPort: 0,
     httpPort: 0,
     tls: certificate,
-    rateLimitScale,
     ...(addresses === undefined ? {} : { addresses })
   })
   const stopAll = async () => {
@@ -175,6 +188,7 @@ export async function apiFor(t: TearsDown, stores: Stores, options: ApiOptions =
     httpPort: api.httpPort,
     apiUrl: api.addresses.apiUrl,
     call: (method, path, call = {}) => send({ port, ca }, method, path, call),
+    metrics: opened.parts.metrics,
     stop
   }
 }
