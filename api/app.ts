@@ -125,7 +125,8 @@ export function createApp(options: AppOptions): Express {
   const sessions = createSessions({ ...parts, tokens })
   const authenticate = createAuthenticate({ ...parts, tokens, sessions })
   const limits = createLimits(parts.counts, parts.rateLimitScale)
-  const gate = { authenticate, limits, clock: parts.clock }
+  const appOrigin = new URL(addresses.appUrl).origin
+  const gate = { authenticate, limits, appOrigin, clock: parts.clock }
   const app = express()
   app.disable('x-powered-by')
   app.disable('etag')

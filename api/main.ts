@@ -33,7 +33,6 @@ await run('api', readConfig, async (life) => {
     apiPort: config.API_PORT,
     httpPort: config.HTTP_PORT,
     tls: await tlsFiles(config, hosts),
-    rateLimitScale: config.RATE_LIMIT_SCALE,
     addresses: { apiUrl, appUrl, siteUrl, ingestUrl }
   })
   stopWith({

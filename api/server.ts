@@ -3,7 +3,6 @@ import { createServer, type RequestListener, type Server } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { StartupError } from '../shared/env.ts'
-import { createLocalLimit } from '../shared/rate-limit.ts'
 import { answerRawErrors, withSecurityHeaders } from '../shared/raw-answers.ts'
 import { TLS12_CIPHERS, type TlsFiles } from '../shared/tls.ts'
 import { createApp } from './app.ts'
@@ -18,14 +17,9 @@ export interface ApiOptions {
   httpPort: number
   /** Null: a trusted proxy ends TLS, and the API port is plain. */
   tls: TlsFiles | null
-  /** Multiplies the limit of requests per caller; 1 when absent. */
-  rateLimitScale?: number
   /** Those not given follow the real ports on localhost. */
   addresses?: { [K in keyof Addresses]?: Addresses[K] | undefined }
 }
-
-/** Requests of one caller in a minute. */
-const CALLS_PER_MINUTE = 6000
 
 export interface Api {
   readonly httpsPort: number
@@ -110,14 +104,7 @@ function completed(given: ApiOptions['addresses'], httpsPort: number): Addresses
 }
 
 /** Starts the HTTPS API and the plain HTTP that redirects to it. @throws StartupError when a port is taken. */
-export async function startApi({
-  parts,
-  apiPort,
-  httpPort,
-  tls,
-  addresses: given,
-  rateLimitScale = 1
-}: ApiOptions): Promise<Api> {
+export async function startApi({ parts, apiPort, httpPort, tls, addresses: given }: ApiOptions): Promise<Api> {
   const main = prepare(tls === null ? createServer(withSecurityHeaders()) : secureServer(tls))
   const plain = prepare(createServer(withSecurityHeaders()))
   const httpsPort = await listen(main, apiPort, 'API_PORT')
@@ -129,9 +116,7 @@ export async function startApi({
       parts,
       addresses,
       behindProxy: tls === null,
-      hstsSeconds: hstsFor(addresses.apiUrl, tls),
-      // Counted by each process alone: a journey to Redis for each request would cost more than it guards.
-      callerLimit: createLocalLimit({ name: 'caller', points: CALLS_PER_MINUTE * rateLimitScale, seconds: 60 })
+      hstsSeconds: hstsFor(addresses.apiUrl, tls)
     })
     main.on('request', app)
     plain.on('request', (request, response) => redirect(request, response, addresses))

@@ -1,5 +1,6 @@
 import { v7 as uuidv7 } from 'uuid'
 import { type Changes, publishChange } from '../shared/changes.ts'
+import type { CountedLimit } from '../shared/counts.ts'
 import type { Database } from '../shared/db.ts'
 import { AppError } from '../shared/errors.ts'
 import type { Callers } from '../shared/identity/callers.ts'
@@ -9,7 +10,6 @@ import type { Log } from '../shared/log.ts'
 import type { Metrics } from '../shared/metrics.ts'
 import { CLOSE } from '../shared/protocol/close-codes.ts'
 import { MAX_BATCH_BYTES } from '../shared/protocol/heartbeat.ts'
-import type { RateLimit } from '../shared/rate-limit.ts'
 import type { RedisClient } from '../shared/redis.ts'
 import { TLS12_CIPHERS } from '../shared/tls.ts'
 import { Connections } from './connections.ts'
@@ -35,7 +35,8 @@ export interface GatewayDeps {
   callers: Callers
   changes: Changes
   door: Door
-  refusals: RateLimit
+  /** Refused upgrades, by network. */
+  refusals: CountedLimit
   metrics: Metrics
   log: Log
   /** Epoch ms. */

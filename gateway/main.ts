@@ -1,6 +1,7 @@
 import { v7 as uuidv7 } from 'uuid'
 import { startAdminServer } from '../shared/admin-server.ts'
 import { subscribeChanges } from '../shared/changes.ts'
+import { openCounts } from '../shared/counts.ts'
 import { connectDb } from '../shared/db.ts'
 import { createCallers } from '../shared/identity/callers.ts'
 import { createDoor } from '../shared/ingest/accept.ts'
@@ -8,7 +9,6 @@ import { announce } from '../shared/instances.ts'
 import { run } from '../shared/lifecycle.ts'
 import { createMetrics } from '../shared/metrics.ts'
 import { openQueue } from '../shared/queue.ts'
-import { createLocalLimit } from '../shared/rate-limit.ts'
 import { connectRedis, requireDurability } from '../shared/redis.ts'
 import { requireSchema } from '../shared/schema.ts'
 import { createSecrets } from '../shared/secrets.ts'
@@ -44,7 +44,8 @@ await run('gateway', readConfig, async ({ config, log, stopWith }) => {
       ]
     })
   )
-  const refusals = createLocalLimit({ name: 'refused', points: 60 * config.RATE_LIMIT_SCALE, seconds: 60 })
+  const counts = stopWith(openCounts({ client: redis.client, prefix, log, clock }))
+  const refusals = counts.limit('refused', Math.ceil(60 * config.RATE_LIMIT_SCALE))
   const gateway = await startGateway({
     port: config.INGEST_PORT,
     tls: await tlsFiles(config, [new URL(config.INGEST_URL).hostname]),

@@ -1,10 +1,11 @@
+import type { CountedLimit } from '../shared/counts.ts'
 import { AppError, PROBLEM_TYPE, SECURITY_HEADERS, toProblem } from '../shared/errors.ts'
 import { type Caller, mayReport } from '../shared/identity/caller.ts'
 import type { Callers } from '../shared/identity/callers.ts'
 import type { Log } from '../shared/log.ts'
+import { networkOf } from '../shared/network.ts'
 import type { ErrorCode } from '../shared/protocol/errors.ts'
 import { SUBPROTOCOL } from '../shared/protocol/frames.ts'
-import type { RateLimit } from '../shared/rate-limit.ts'
 import type { CorkHolder } from './cork-holder.ts'
 import type { HttpRequest, HttpResponse, us_socket_context_t } from './uws.ts'
 
@@ -18,7 +19,7 @@ export interface Admitted {
 
 export interface UpgradeDeps {
   callers: Callers
-  refusals: RateLimit
+  refusals: CountedLimit
   /** Behind a trusted proxy the peer's address is the last one of X-Forwarded-For. */
   behindProxy: boolean
   log: Log
@@ -97,8 +98,8 @@ async function admit(handshake: Handshake, deps: UpgradeDeps): Promise<Admitted>
   if (handshake.path !== '/') throw new AppError('not_found')
   if (handshake.version !== '13') throw new AppError('upgrade_required')
   const subprotocol = chooseSubprotocol(handshake.protocols)
-  const wait = await deps.refusals.secondsToWait(handshake.address)
-  if (wait > 0) throw new AppError('rate_limited', { retryAfterSeconds: wait })
+  const { refused, secondsLeft } = deps.refusals.look(networkOf(handshake.address))
+  if (refused) throw new AppError('rate_limited', { retryAfterSeconds: secondsLeft })
   const apiKey = /^Bearer +(\S+)$/i.exec(handshake.authorization)?.[1] ?? ''
   const keyDigest = deps.callers.digestOf(apiKey)
   const caller = keyDigest === null ? null : await deps.callers.byDigest(keyDigest)
@@ -152,7 +153,7 @@ export function handleUpgrade<Session>(
       deps.onRefused(error.code)
       if (!aborted) refuse(res, error)
       // Only the client's own faults count against its address.
-      if (!error.entry.temporary) return deps.refusals.count(handshake.address)
+      if (!error.entry.temporary) deps.refusals.take(networkOf(handshake.address))
     })
     .catch((error) => deps.log.error({ err: error }, 'an upgrade could not be answered'))
 }

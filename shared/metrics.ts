@@ -15,6 +15,7 @@ export const METRICS = {
   pulsegate_gateway_closes_total: 'Sockets closed by the gateway, by close code.',
   pulsegate_http_requests_total: 'Answers of the API, by status class.',
   pulsegate_http_request_seconds: 'Time to answer an API request.',
+  pulsegate_password_hashes_total: 'Passwords hashed, to be stored or to be compared.',
   pulsegate_worker_rows_total: 'Heartbeats written, by path (copy or merge).',
   pulsegate_worker_skipped_total: 'Heartbeats of monitors deleted before they were written.',
   pulsegate_worker_transitions_total: 'State changes written.',

@@ -1,11 +1,12 @@
-import { type RateLimiterAbstract, RateLimiterMemory, RateLimiterRedis } from 'rate-limiter-flexible'
+import { RateLimiterRedis } from 'rate-limiter-flexible'
 import type { RedisClient } from './redis.ts'
 
-/** Counts events by key; after `points` of them within `seconds` of the first, the key has to wait. */
+/**
+ * Counts events by key, in Redis and so by all processes together; after `points` of them within `seconds` of the first,
+ * the key has to wait. For events that are rare: each one waits for Redis to have it on the disk (`counts.ts` does not).
+ * Rejects when Redis is away.
+ */
 export interface RateLimit {
-  /** Whole seconds until the key may try again; 0 when it may now. Counts nothing. */
-  secondsToWait(key: string): Promise<number>
-  count(key: string): Promise<void>
   /**
    * Counts first and then judges, in one step, so that attempts made at the same moment cannot pass together. Whole
    * seconds to wait; 0 when this one was within the limit.
@@ -13,7 +14,6 @@ export interface RateLimit {
   take(key: string): Promise<number>
   /** Takes one count back. */
   giveBack(key: string): Promise<void>
-  forget(key: string): Promise<void>
 }
 
 interface Options {
@@ -23,37 +23,16 @@ interface Options {
   seconds: number
 }
 
-function limit(limiter: RateLimiterAbstract, points: number): RateLimit {
+export function createSharedLimit(client: RedisClient, prefix: string, { name, points, seconds }: Options): RateLimit {
+  const keyPrefix = `${prefix}:limit:${name}`
+  const limiter = new RateLimiterRedis({ storeClient: client, keyPrefix, points, duration: seconds })
   return {
-    secondsToWait: async (key) => {
-      const seen = await limiter.get(key)
-      return seen !== null && seen.consumedPoints >= points ? Math.max(1, Math.ceil(seen.msBeforeNext / 1000)) : 0
-    },
-    count: async (key) => {
-      await limiter.penalty(key, 1)
-    },
     take: async (key) => {
       const seen = await limiter.penalty(key, 1)
       return seen.consumedPoints > points ? Math.max(1, Math.ceil(seen.msBeforeNext / 1000)) : 0
     },
     giveBack: async (key) => {
       await limiter.reward(key, 1)
-    },
-    forget: async (key) => {
-      await limiter.delete(key)
     }
   }
-}
-
-/** Counted in this process alone: for guards that must not cost a journey to Redis. */
-export function createLocalLimit({ name, points, seconds }: Options): RateLimit {
-  return limit(new RateLimiterMemory({ keyPrefix: name, points, duration: seconds }), points)
-}
-
-/** Counted in Redis, so by all processes together. Rejects when Redis is away. */
-export function createSharedLimit(client: RedisClient, prefix: string, { name, points, seconds }: Options): RateLimit {
-  return limit(
-    new RateLimiterRedis({ storeClient: client, keyPrefix: `${prefix}:limit:${name}`, points, duration: seconds }),
-    points
-  )
 }

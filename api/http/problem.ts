@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http'
 import { isTransient, sqlState } from '../../shared/db.ts'
 import { AppError, PROBLEM_TYPE, toProblem } from '../../shared/errors.ts'
 import type { Log } from '../../shared/log.ts'
+import { yieldToRetryAfter } from './rate-limit-headers.ts'
 
 function headersOf({ code, details }: AppError, credentialShown: boolean): Record<string, string> {
   const headers: Record<string, string> = {}
@@ -56,6 +57,7 @@ export function sendProblem(
     return
   }
   for (const [name, value] of Object.entries(headersOf(fault, credentialShown))) response.setHeader(name, value)
+  if (response.hasHeader('Retry-After')) yieldToRetryAfter(response)
   const body = JSON.stringify(toProblem(fault, requestId))
   response.statusCode = fault.entry.status
   response.setHeader('Content-Type', PROBLEM_TYPE)

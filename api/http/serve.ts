@@ -1,11 +1,14 @@
 import type { ServerResponse } from 'node:http'
 import type { Request } from 'express'
 import { BODY_LIMIT, type Route } from '../../shared/contract/route.ts'
-import { AppError } from '../../shared/errors.ts'
+import type { Standing } from '../../shared/counts.ts'
 import type { Log } from '../../shared/log.ts'
-import type { RateLimit } from '../../shared/rate-limit.ts'
+import { networkOf } from '../../shared/network.ts'
 import { type Authenticate, authorize, type Principal, requireRecent } from './authenticate.ts'
-import { readJson } from './read-body.ts'
+import { requireOwnSite } from './cross-site.ts'
+import type { Limits } from './limits.ts'
+import { rateLimitHeaders, requireQuota } from './rate-limit-headers.ts'
+import { hasBody, readJson } from './read-body.ts'
 import { checkBody, checkParams, checkQuery } from './validate.ts'
 
 /** A `Call` and a `Reply` of whatever route. */
@@ -29,8 +32,9 @@ interface AnyReply {
 /** What stands before every route that is not for everybody. */
 export interface Gate {
   authenticate: Authenticate
-  /** Requests per caller. */
-  callerLimit: RateLimit
+  limits: Limits
+  /** Of the dashboard's pages. */
+  appOrigin: string
   clock: () => number
 }
 
@@ -49,28 +53,44 @@ function callerId(principal: Principal): string {
   return principal.kind === 'user' ? principal.userId : principal.caller.sourceId
 }
 
-/** @throws AppError unauthorized, organization_suspended, rate_limited, forbidden, insufficient_scope */
-async function admit(
-  route: Route,
-  request: Request,
-  { authenticate, callerLimit, clock }: Gate
-): Promise<Principal | undefined> {
+/** Counts a request to its limits, one after another, and tells the client where it stands. */
+function createTally(response: ServerResponse) {
+  const standings: Standing[] = []
+  /** @throws AppError rate_limited */
+  return (standing: Standing): void => {
+    standings.push(standing)
+    for (const [name, value] of Object.entries(rateLimitHeaders(standings))) response.setHeader(name, value)
+    requireQuota(standing)
+  }
+}
+
+/**
+ * A network is counted before anything is looked up for it; a caller only by what it really shows, so that nobody can use
+ * up another's quota. @throws AppError unauthorized, organization_suspended, rate_limited, cross_site, forbidden, insufficient_scope
+ */
+async function admit(route: Route, { request, response, gate }: Exchange): Promise<Principal | undefined> {
+  const { authenticate, limits, appOrigin, clock } = gate
+  const tally = createTally(response)
+  if (route.counted === undefined) tally(limits.network.take(networkOf(request.ip ?? '')))
+  requireOwnSite(route, request, appOrigin)
   if (route.auth === 'none') return undefined
   const principal = await authenticate(request.headers)
-  const wait = await callerLimit.take(callerId(principal))
-  if (wait > 0) throw new AppError('rate_limited', { detail: `Try again in ${wait} s.`, retryAfterSeconds: wait })
+  tally(limits.caller.take(callerId(principal)))
+  tally(limits.organization.take(principal.organizationId))
   authorize(principal, route.auth)
   if (route.recent) requireRecent(principal, clock())
   return principal
 }
 
-async function readCall(route: Route, { request, requestId, log, gate }: Exchange): Promise<AnyCall> {
-  const principal = await admit(route, request, gate)
+async function readCall(route: Route, exchange: Exchange): Promise<AnyCall> {
+  const { request, requestId, log } = exchange
+  const principal = await admit(route, exchange)
   const params = route.params === undefined ? undefined : checkParams(route.params, request.params)
   const query = route.query === undefined ? undefined : checkQuery(route.query, { ...request.query })
   let body: unknown
   if (route.body !== undefined) {
-    body = await readJson(request, route.bodyLimit ?? BODY_LIMIT)
+    const nothing = route.bodyOptional === true && !hasBody(request)
+    body = nothing ? {} : await readJson(request, route.bodyLimit ?? BODY_LIMIT)
     if (!route.itemwise) body = checkBody(route.body, body)
   }
   return { params, query, body, principal, request, address: request.ip ?? '', requestId, log }

@@ -1,11 +1,15 @@
 import type { IncomingMessage } from 'node:http'
 import { MAX_PING_MS, PUSH_BODY_LIMIT, PUSH_MESSAGE_BYTES, type PushQuery } from '../../shared/contract/push.ts'
+import type { Standing } from '../../shared/counts.ts'
 import { AppError } from '../../shared/errors.ts'
 import type { Caller } from '../../shared/identity/caller.ts'
 import type { Log } from '../../shared/log.ts'
+import { networkOf } from '../../shared/network.ts'
 import { HEARTBEAT_STATUSES, type HeartbeatStatus, type RecordStatus } from '../../shared/protocol/heartbeat.ts'
 import { findState } from '../../shared/store/monitors.ts'
 import type { Handlers } from '../http/contract.ts'
+import { createLimits, type Limits } from '../http/limits.ts'
+import { rateLimitHeaders, requireQuota } from '../http/rate-limit-headers.ts'
 import { readBytes } from '../http/read-body.ts'
 import type { Parts } from '../parts.ts'
 
@@ -93,8 +97,6 @@ function wantsText(request: IncomingMessage): boolean {
 
 const OWN_HEADERS = { 'Access-Control-Allow-Origin': '*', 'Ping-Body-Limit': String(PUSH_MESSAGE_BYTES) }
 const KUMA_HEADERS = { 'X-Frame-Options': 'SAMEORIGIN' }
-const RETRY = { 'Retry-After': '5' }
-
 function fault(msg: string): { ok: false; msg: string } {
   return { ok: false, msg }
 }
@@ -106,49 +108,77 @@ function toFault(error: unknown, log: Log) {
     if (code === 'bad_request') return { status: 400, body: fault(message) } as const
     if (code === 'not_found') return { status: 404, body: fault(UNKNOWN) } as const
     if (code === 'payload_too_large') return { status: 413, body: fault(message) } as const
+    if (code === 'rate_limited') {
+      const retry = { 'Retry-After': String(error.details.retryAfterSeconds) }
+      return { status: 429, body: fault(message), headers: retry } as const
+    }
   }
   log.warn({ err: error }, 'a push could not be stored')
-  return { status: 503, body: fault(NOT_DURABLE) } as const
+  return { status: 503, body: fault(NOT_DURABLE), headers: { 'Retry-After': '5' } } as const
 }
 
-export function createPushHandlers(parts: Parts): Pick<Handlers, 'push' | 'pushSignal' | 'pushKuma'> {
-  const { callers, door } = parts
+type Tally = ReturnType<typeof createTally>
 
-  /** @throws AppError not_found, overloaded */
-  async function record(
+/** Counts one push: its network before the token is looked up, then the push URL. Their refusals are in the dialect. */
+function createTally(limits: Limits, address: string) {
+  const standings: Standing[] = []
+  const add = (standing: Standing): void => {
+    standings.push(standing)
+    requireQuota(standing)
+  }
+  return {
+    countNetwork: () => add(limits.network.take(networkOf(address))),
+    countPushUrl: (id: string) => add(limits.push.take(id)),
+    headers: () => rateLimitHeaders(standings)
+  }
+}
+
+function createRecorder({ callers, door }: Parts) {
+  /** @throws AppError not_found, rate_limited, overloaded */
+  return async (
     token: string,
+    tally: Tally,
     read: () => Promise<Pushed> | Pushed
-  ): Promise<{ caller: Caller; pushed: Pushed }> {
+  ): Promise<{ caller: Caller; pushed: Pushed }> => {
     const caller = TOKEN.test(token) ? await callers.byPushToken(token) : null
     const monitorId = caller?.monitors.keys().next().value
     if (caller === null || caller.suspended || monitorId === undefined) throw new AppError('not_found')
+    tally.countPushUrl(caller.sourceId)
     const pushed = await read()
     await door.record(caller, { monitorId, ...pushed })
     return { caller, pushed }
   }
+}
+
+export function createPushHandlers(parts: Parts): Pick<Handlers, 'push' | 'pushSignal' | 'pushKuma'> {
+  const limits = createLimits(parts.counts, parts.rateLimitScale)
+  const record = createRecorder(parts)
 
   async function ownDialect(
-    call: { request: IncomingMessage; query: PushQuery; log: Log },
+    call: { request: IncomingMessage; query: PushQuery; address: string; log: Log },
     token: string,
     readStatus: () => RecordStatus
   ) {
-    const { request, query, log } = call
+    const { request, query, address, log } = call
+    const tally = createTally(limits, address)
+    const headers = () => ({ ...OWN_HEADERS, ...tally.headers() })
     try {
-      const { caller, pushed } = await record(token, async () => ({
+      tally.countNetwork()
+      const { caller, pushed } = await record(token, tally, async () => ({
         status: readStatus(),
         latency: readPing(query.ping),
         message: await readMessage(query, request)
       }))
-      if (wantsText(request)) return { status: 200, text: 'OK', headers: OWN_HEADERS } as const
+      if (wantsText(request)) return { status: 200, text: 'OK', headers: headers() } as const
       const state = await stateAfter(parts, caller, pushed.status).catch((error: unknown) => {
         // The record is durable; only what is shown of the state is missing.
         log.warn({ err: error }, 'the state after a push could not be read')
         return {}
       })
-      return { status: 200, body: { ok: true, ...state }, headers: OWN_HEADERS } as const
+      return { status: 200, body: { ok: true, ...state }, headers: headers() } as const
     } catch (error) {
       const answer = toFault(error, log)
-      return { ...answer, headers: { ...OWN_HEADERS, ...(answer.status === 503 ? RETRY : {}) } }
+      return { ...answer, headers: { ...headers(), ...answer.headers } }
     }
   }
 
@@ -157,17 +187,24 @@ export function createPushHandlers(parts: Parts): Pick<Handlers, 'push' | 'pushS
     pushSignal: (call) => ownDialect(call, call.params.token, () => statusOfSignal(call.params.signal)),
 
     // Byte for byte Uptime Kuma's: its order of checks, its words, 404 for every fault. What it answers
-    // when it cannot store is 404 as well; a client that retries must be able to tell, so that one is 503 here.
-    pushKuma: async ({ params, query, log }) => {
+    // when it cannot store is 404 as well; a client that retries must be able to tell, so that one is 503 here, and 429
+    // where a limit is reached.
+    pushKuma: async ({ params, query, address, log }) => {
+      const tally = createTally(limits, address)
+      const headers = () => ({ ...KUMA_HEADERS, ...tally.headers() })
       try {
+        tally.countNetwork()
         const latency = readPing(query.ping)
         const status = (query.status || 'up') === 'up' ? 'up' : 'down'
-        await record(params.token, () => ({ status, latency, message: storable(cut(lastOf(query.msg) || 'OK')) }))
-        return { status: 200, body: { ok: true }, headers: KUMA_HEADERS }
+        const message = storable(cut(lastOf(query.msg) || 'OK'))
+        await record(params.token, tally, () => ({ status, latency, message }))
+        return { status: 200, body: { ok: true }, headers: headers() }
       } catch (error) {
-        const { status, body } = toFault(error, log)
-        if (status === 503) return { status, body, headers: { ...KUMA_HEADERS, ...RETRY } }
-        return { status: 404, body, headers: KUMA_HEADERS }
+        const { status, body, headers: more } = toFault(error, log)
+        const answer = { body, headers: { ...headers(), ...more } }
+        if (status === 503) return { status, ...answer }
+        if (status === 429) return { status, ...answer }
+        return { status: 404, ...answer }
       }
     }
   }

@@ -1,7 +1,22 @@
 import { AppError } from '../../shared/errors.ts'
 import type { Log } from '../../shared/log.ts'
+import { networkOf } from '../../shared/network.ts'
+import { type Asked, createLimits } from '../http/limits.ts'
+import { requireQuota } from '../http/rate-limit-headers.ts'
 import type { Parts } from '../parts.ts'
-import { networkOf } from './network.ts'
+
+/** What stands before everything that a stranger may try: passwords, links, tokens. */
+export interface Guard {
+  /**
+   * Counts an attempt to show a password as failed before it is judged; `passed` takes that back.
+   * @throws AppError rate_limited, alike for known and unknown accounts.
+   */
+  enter(email: string, address: string): Promise<void>
+  /** The attempt was good: the failed ones of the account are forgotten. */
+  passed(email: string, address: string): Promise<void>
+  /** Counts a use of what may be guessed or abused, by network. @throws AppError rate_limited */
+  ask(what: Asked, address: string): void
+}
 
 /** Limits fail open: when Redis is away people must still be able to sign in. */
 async function orElse<T>(log: Log, work: Promise<T>, otherwise: T): Promise<T> {
@@ -13,25 +28,27 @@ async function orElse<T>(log: Log, work: Promise<T>, otherwise: T): Promise<T> {
   }
 }
 
-/** Counts attempts to sign in, by account and by network. */
-export function createGuard({ signInLimits, secrets, log }: Parts) {
+function requirePatience(seconds: number): void {
+  if (seconds <= 0) return
+  throw new AppError('rate_limited', { detail: `Try again in ${seconds} s.`, retryAfterSeconds: seconds })
+}
+
+export function createGuard({ signInLimits, counts, rateLimitScale, secrets, log }: Parts): Guard {
+  const { account, network } = signInLimits
+  const { asked } = createLimits(counts, rateLimitScale)
   const accountKey = (email: string) => secrets.digest(email).toString('base64url')
+  const giveBack = (address: string) => orElse(log, network.giveBack(networkOf(address)), undefined)
   return {
-    /** Counts an attempt before it is judged. @throws AppError rate_limited, alike for known and unknown accounts. */
-    enter: async (email: string, address: string): Promise<void> => {
-      const seconds = await Promise.all([
-        orElse(log, signInLimits.account.take(accountKey(email)), 0),
-        orElse(log, signInLimits.address.take(networkOf(address)), 0)
-      ])
-      const wait = Math.max(...seconds)
-      if (wait > 0) throw new AppError('rate_limited', { detail: `Try again in ${wait} s.`, retryAfterSeconds: wait })
+    enter: async (email, address) => {
+      requirePatience(await orElse(log, network.take(networkOf(address)), 0))
+      const wait = await orElse(log, account.enter(accountKey(email)), 0)
+      // Nothing was tried, and one impatient person must not use up what everybody behind this address has.
+      if (wait > 0) await giveBack(address)
+      requirePatience(wait)
     },
-    /** The attempt was good, so it does not count. */
-    passed: async (email: string, address: string): Promise<void> => {
-      await Promise.all([
-        orElse(log, signInLimits.account.forget(accountKey(email)), undefined),
-        orElse(log, signInLimits.address.giveBack(networkOf(address)), undefined)
-      ])
-    }
+    passed: async (email, address) => {
+      await Promise.all([orElse(log, account.forget(accountKey(email)), undefined), giveBack(address)])
+    },
+    ask: (what, address) => requireQuota(asked[what].take(networkOf(address)))
   }
 }

@@ -1,21 +1,22 @@
+import { createBackOff } from '../../shared/back-off.ts'
 import { createSharedLimit } from '../../shared/rate-limit.ts'
 import type { RedisClient } from '../../shared/redis.ts'
 import type { SignInLimits } from '../parts.ts'
 
-const WINDOW_SECONDS = 15 * 60
+interface Options {
+  client: RedisClient
+  prefix: string
+  scale: number
+  clock: () => number
+}
 
-/** Failed sign-ins in 15 minutes: 5 per account, 30 per address, times `scale`; counted by all processes together. */
-export function createSignInLimits(client: RedisClient, prefix: string, scale: number): SignInLimits {
+/**
+ * Failed sign-ins, counted by all processes together: 5 of an account are free, then each doubles the wait from 30 s to
+ * 15 min; 30 of a network in 15 min. The numbers of them are times `scale`.
+ */
+export function createSignInLimits({ client, prefix, scale, clock }: Options): SignInLimits {
   return {
-    account: createSharedLimit(client, prefix, {
-      name: 'account',
-      points: Math.ceil(5 * scale),
-      seconds: WINDOW_SECONDS
-    }),
-    address: createSharedLimit(client, prefix, {
-      name: 'address',
-      points: Math.ceil(30 * scale),
-      seconds: WINDOW_SECONDS
-    })
+    account: createBackOff({ client, prefix, name: 'account', free: Math.ceil(5 * scale), clock }),
+    network: createSharedLimit(client, prefix, { name: 'network', points: Math.ceil(30 * scale), seconds: 15 * 60 })
   }
 }

@@ -1,7 +1,8 @@
 import { availableParallelism } from 'node:os'
-import { hash, verify } from '@node-rs/argon2'
+import { hash, hashSync, verify } from '@node-rs/argon2'
 import { MAX_PASSWORD_BYTES, MIN_PASSWORD_LENGTH } from '../../shared/contract/auth.ts'
 import { AppError } from '../../shared/errors.ts'
+import type { Metrics } from '../../shared/metrics.ts'
 import { isCommonPassword } from './common-passwords.ts'
 
 /** OWASP's floor: 19 MiB, two passes, one lane (8 ms on a small machine). Argon2id is the library's standard. */
@@ -66,20 +67,25 @@ function judge(password: string): void {
   }
 }
 
-export function createPasswords(): Passwords {
+export function createPasswords(metrics: Metrics): Passwords {
   const turn = createTurns(CONCURRENT)
-  let dummy: Promise<string> | null = null
+  const hashes = metrics.counter('pulsegate_password_hashes_total')
+  const count = <T>(work: () => Promise<T>) =>
+    turn(() => {
+      hashes.inc()
+      return work()
+    })
+  // Made before it is needed, or the first unknown account of a process would take twice as long.
+  const dummy = hashSync('there is no such account', COST)
 
   return {
     judge: (password) => judge(normalize(password)),
-    hashNew: (password) => turn(() => hash(normalize(password), COST)),
+    hashNew: (password) => count(() => hash(normalize(password), COST)),
     matches: async (password, stored) => {
       const normal = normalize(password)
       // Nobody has such a password; hashing it would only cost.
       if (Buffer.byteLength(normal) > MAX_PASSWORD_BYTES) return false
-      dummy ??= hash('there is no such account', COST)
-      const against = stored ?? (await dummy)
-      const same = await turn(() => verify(against, normal))
+      const same = await count(() => verify(stored ?? dummy, normal))
       return same && stored !== null
     }
   }

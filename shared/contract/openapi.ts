@@ -18,12 +18,13 @@ function methodsOf(route: Route): Method[] {
 function authProblems(auth: Auth): ErrorCode[] {
   if (auth === 'none') return []
   const refusal = scopeOf(auth) === null ? 'forbidden' : 'insufficient_scope'
-  return ['unauthorized', 'rate_limited', refusal, 'organization_suspended']
+  return ['unauthorized', refusal, 'organization_suspended']
 }
 
 function problemsOf(route: Route): ErrorCode[] {
   return [
     ...authProblems(route.auth),
+    ...(route.counted === undefined ? (['rate_limited'] as const) : []),
     ...(route.recent ? (['reauthentication_required'] as const) : []),
     ...(route.params === undefined || route.auth === 'none' ? [] : (['not_found'] as const)),
     ...(route.body === undefined
@@ -88,7 +89,7 @@ function describeRoute(name: string, route: Route, method: Method): RouteConfig 
       ...(route.query === undefined ? {} : { query: route.query }),
       ...(route.body === undefined
         ? {}
-        : { body: { required: true, content: { 'application/json': { schema: route.body } } } })
+        : { body: { required: route.bodyOptional !== true, content: { 'application/json': { schema: route.body } } } })
     },
     responses: { ...goodAnswers(route), ...problemAnswers(route) }
   }

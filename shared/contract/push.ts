@@ -34,6 +34,7 @@ const pushAnswers = {
   400: { description: 'A parameter is not right.', schema: pushFaultSchema },
   404: { description: 'Unknown token.', schema: pushFaultSchema },
   413: { description: 'The body is larger than 1 MiB.', schema: pushFaultSchema },
+  429: { description: 'Too many requests; try again after Retry-After.', schema: pushFaultSchema },
   503: { description: 'Nothing durable could be written; try again after Retry-After.', schema: pushFaultSchema }
 } as const
 
@@ -42,6 +43,7 @@ export const pushRoutes = {
     method: 'ANY',
     path: '/push/{token}',
     auth: 'none',
+    counted: 'by handler',
     tag: 'Push URLs',
     summary: 'Report by a push URL. No header is needed and any method counts.',
     params: pushParamsSchema,
@@ -53,6 +55,7 @@ export const pushRoutes = {
     method: 'ANY',
     path: '/push/{token}/{signal}',
     auth: 'none',
+    counted: 'by handler',
     tag: 'Push URLs',
     summary: 'Report a failure, a start, a log line or an exit code.',
     params: pushSignalParamsSchema,
@@ -64,6 +67,7 @@ export const pushRoutes = {
     method: 'ANY',
     path: '/api/push/{token}',
     auth: 'none',
+    counted: 'by handler',
     tag: 'Push URLs',
     summary: "Report by a push URL in Uptime Kuma's dialect.",
     params: pushParamsSchema,
@@ -71,6 +75,7 @@ export const pushRoutes = {
     answers: {
       200: { description: 'Durable.', schema: kumaPushedSchema },
       404: { description: 'Unknown token, or a parameter is not right.', schema: pushFaultSchema },
+      429: { description: 'Too many requests; try again after Retry-After.', schema: pushFaultSchema },
       503: { description: 'Nothing durable could be written; try again after Retry-After.', schema: pushFaultSchema }
     }
   }

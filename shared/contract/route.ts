@@ -47,8 +47,12 @@ export interface Route {
   readonly params?: z.ZodObject
   readonly query?: z.ZodObject
   readonly body?: z.ZodType
+  /** No body is taken as `{}`. */
+  readonly bodyOptional?: true
   /** The body's schema is only documented: the handler checks items one by one. */
   readonly itemwise?: true
+  /** Requests that no limit counts, or that the handler counts itself because its refusals have a shape of their own. */
+  readonly counted?: 'not' | 'by handler'
   /** Bytes; 64 KiB when absent. */
   readonly bodyLimit?: number
   readonly answers: Readonly<Record<number, Answer>>

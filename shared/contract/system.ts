@@ -50,11 +50,12 @@ export const installationRoutes = {
   docsPage: page('/docs', 'The routes of the API, for people.'),
   index: document('/api', 'Where to find what.', indexSchema),
   status: document('/api/status', 'Is the API up?', statusSchema),
-  healthz: document('/healthz', 'Does this process answer?', healthSchema),
+  healthz: { ...document('/healthz', 'Does this process answer?', healthSchema), counted: 'not' },
   readyz: {
     method: 'GET',
     path: '/readyz',
     auth: 'none',
+    counted: 'not',
     tag: 'Installation',
     summary: 'Is the whole installation ready: API, PostgreSQL, Redis, a gateway and a worker?',
     answers: {

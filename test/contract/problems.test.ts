@@ -1,12 +1,12 @@
 import { t } from 'tap'
 import { apiFor } from '../support/api.ts'
-import { createCast, signUp } from '../support/cast.ts'
+import { createCast } from '../support/cast.ts'
 import { openStores } from '../support/ingest.ts'
 import { expectProblem } from '../support/problems.ts'
 
 const stores = await openStores(t)
 const api = await apiFor(t, stores)
-const { alice, bob } = await createCast(api, stores)
+const { alice, bob } = await createCast(api)
 
 t.test('an unknown address is a problem', async (t) => {
   for (const path of ['/nowhere', '/v1', '/api/v1/nowhere', '/v1/auth', '/.well-known/nothing', '/%zz', '/%ff']) {
@@ -72,16 +72,4 @@ t.test('when PostgreSQL is away the answer says to come again', async (t) => {
   expectProblem(t, answer, 503, 'not_ready')
   t.match(answer.headers.get('retry-after'), /^\d+$/)
   t.notMatch(JSON.stringify(answer.body), /gone|127|ECONN|stack/)
-})
-
-t.test('a caller who asks too often has to wait, and nobody else', async (t) => {
-  const strict = await apiFor(t, stores, { rateLimitScale: 3 / 6000 })
-  const [erin, frank] = [await signUp(strict, 'Erin'), await signUp(strict, 'Frank')]
-  const statuses: number[] = []
-  for (let i = 0; i < 4; i++) statuses.push((await strict.call('GET', '/v1/me', { as: erin.jwt })).status)
-  t.same(statuses, [200, 200, 200, 429])
-  const answer = await strict.call('GET', '/v1/monitors', { as: erin.jwt })
-  expectProblem(t, answer, 429, 'rate_limited')
-  t.match(answer.headers.get('retry-after'), /^\d+$/)
-  t.equal((await strict.call('GET', '/v1/me', { as: frank.jwt })).status, 200)
 })

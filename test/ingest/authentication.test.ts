@@ -126,7 +126,9 @@ t.test("a key may not report another tenant's monitor, even by its exact id", as
 })
 
 t.test('an address that is refused sixty times in a minute has to wait', async (t) => {
-  const { gateway, agent } = await gatewayTenantFor(t)
+  // A clock that stands still: no new minute begins meanwhile.
+  const now = Date.now()
+  const { gateway, agent } = await gatewayTenantFor(t, { clock: () => now })
   for (let i = 0; i < 60; i++) await refusalOf({ url: gateway.url, apiKey: mintApiKey('agent') })
   const refusal = await refusalOf({ url: gateway.url, apiKey: agent.apiKey })
   t.match(refusal, { status: 429, code: 'rate_limited' })

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { v7 as uuidv7 } from 'uuid'
 import { startGateway } from '../../gateway/gateway.ts'
 import { type Changes, subscribeChanges } from '../../shared/changes.ts'
+import { openCounts } from '../../shared/counts.ts'
 import { connectDb, type Database } from '../../shared/db.ts'
 import { type Callers, createCallers } from '../../shared/identity/callers.ts'
 import { createDoor, type Door } from '../../shared/ingest/accept.ts'
@@ -9,7 +10,6 @@ import { announce } from '../../shared/instances.ts'
 import { createLog, type Log } from '../../shared/log.ts'
 import { createMetrics } from '../../shared/metrics.ts'
 import { type IngestQueue, openQueue } from '../../shared/queue.ts'
-import { createLocalLimit } from '../../shared/rate-limit.ts'
 import { connectRedis, type RedisConnection } from '../../shared/redis.ts'
 import { createSecrets, type Secrets } from '../../shared/secrets.ts'
 import { WRITER_SETTINGS } from '../../shared/store/monitor-states.ts'
@@ -82,13 +82,15 @@ export interface GatewayOptions {
   drainMs?: number
   /** Milliseconds that the test may move on. */
   monotonic?: () => number
+  /** Epoch ms. */
+  clock?: () => number
 }
 
 /** A gateway in this process, on plain sockets and a free port. */
 export async function gatewayFor(
   t: TearsDown,
   stores: Stores,
-  { drainMs = 1000, monotonic = () => performance.now() }: GatewayOptions = {}
+  { drainMs = 1000, monotonic = () => performance.now(), clock = Date.now }: GatewayOptions = {}
 ): Promise<TestGateway> {
   const { queue, log, prefix } = stores
   const metrics = createMetrics()
@@ -102,6 +104,7 @@ export async function gatewayFor(
     oldestUnqueued: () => door.oldestUnqueued(),
     clock
   })
+  const counts = openCounts({ client, prefix, log, clock })
   const gateway = await startGateway({
     ...stores,
     redis: client,
@@ -109,7 +112,7 @@ export async function gatewayFor(
     tls: null,
     drainMs,
     door,
-    refusals: createLocalLimit({ name: 'refused', points: 60, seconds: 60 }),
+    refusals: counts.limit('refused', 60),
     metrics,
     clock,
     monotonic,
@@ -120,6 +123,7 @@ export async function gatewayFor(
     stopping ??= gateway.stop().then(async () => {
       await door.stop()
       await instance.stop()
+      await counts.stop()
     })
     return stopping
   }
