@@ -3,10 +3,12 @@ import { fileURLToPath } from 'node:url'
 import { buildAsyncApi } from '../shared/contract/asyncapi.ts'
 import { buildOpenApi } from '../shared/contract/openapi.ts'
 import { VERSION } from '../shared/contract/version.ts'
+import { withPermissionTable } from './permission-table.ts'
 import { protocolPage } from './protocol-page.ts'
 
-/** Files of docs/ that are made from the schemas, and how. */
+/** Files of docs/ that are made from the schemas, or hold a part that is, and how. */
 const FILES: Record<string, () => string> = {
+  'docs/api.md': () => withPermissionTable(readFileSync(pathOf('docs/api.md'), 'utf8')),
   'docs/openapi.json': () => `${JSON.stringify(buildOpenApi('https://localhost:8443'), null, 2)}\n`,
   'docs/asyncapi.json': () => `${JSON.stringify(buildAsyncApi('wss://localhost:8444'), null, 2)}\n`,
   'docs/protocol.md': protocolPage

@@ -1,5 +1,6 @@
 import { v7 as uuidv7 } from 'uuid'
 import { AppError } from '../../shared/errors.ts'
+import { insertAudit } from '../../shared/store/audit.ts'
 import { insertMembership, listMemberships, type Membership } from '../../shared/store/memberships.ts'
 import { insertOrganization, type Organization } from '../../shared/store/organizations.ts'
 import { findUser, findUserByEmail, insertUser } from '../../shared/store/users.ts'
@@ -45,6 +46,14 @@ export function createAuthHandlers({ parts, sessions, passwords }: Options): Pic
         await insertOrganization(tx, organization)
         await insertUser(tx, { ...user, passwordHash })
         await insertMembership(tx, { organizationId: organization.id, userId: user.id, role: 'owner' })
+        await insertAudit(tx, {
+          organizationId: organization.id,
+          actor: { kind: 'user', id: user.id },
+          action: 'organization.created',
+          target: { kind: 'organization', id: organization.id, name: organization.name },
+          address,
+          requestId
+        })
       })
       await guard.passed(email, address)
       const started = await sessions.start(

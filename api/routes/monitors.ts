@@ -52,7 +52,7 @@ function changed(row: MonitorRow, body: PatchMonitorBody): MonitorFields {
   }
 }
 
-/** The names of the fields that are not what they were: a value may hold a secret, a header of a check for one. */
+/** The names of the fields that are not what they were: a value may hold a secret, such as a token in a target. */
 function changedFields(before: MonitorRow, after: MonitorRow, body: PatchMonitorBody): string[] {
   const same = changed(before, {})
   // The names of a parsed body are those of its schema.
