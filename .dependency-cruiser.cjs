@@ -21,7 +21,7 @@ const starters = [
   '^gateway/(gateway|read-frame|resume)\\.ts$',
   '^api/(app|server)\\.ts$',
   '^api/(afterwards|mail/mail|sign-in/signing-keys)\\.ts$',
-  '^worker/(worker|monitor-state)\\.ts$',
+  '^worker/(worker|monitor-state|silence|sweep)\\.ts$',
   '^agent/(connection|outbox|schedule|config)\\.ts$',
   '^agent/checks/',
   '^local/(postgres|redis)\\.ts$'
@@ -39,7 +39,8 @@ borders.push(
 const doors = [
   { name: 'uWebSockets.js', packages: 'uWebSockets\\.js|uws-older-glibc', door: '^gateway/uws\\.ts$' },
   { name: 'express', packages: 'express|@types/express', door: '^api/' },
-  { name: 'bullmq', packages: 'bullmq', door: '^shared/queue\\.ts$|^bench/bare-' },
+  { name: 'bullmq', packages: 'bullmq', door: '^shared/(queue|rounds)\\.ts$|^bench/bare-' },
+  { name: 'cron-parser', packages: 'cron-parser', door: '^shared/schedule/cron\\.ts$' },
   { name: 'pg', packages: 'pg|@types/pg', door: '^shared/db\\.ts$|^test/support/|^bench/bare-' },
   {
     name: 'pg-copy-streams',

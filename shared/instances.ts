@@ -2,13 +2,15 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { RedisClient } from './redis.ts'
 
 /**
- * The roll call of running processes. Each renews `ready:<kind>:<id>` every second, and each that takes heartbeats in also
+ * The roll call of running processes. Each renews `ready:<kind>:<id>` twice a second, and each that takes heartbeats in also
  * `ingest:<id>`, whose value is the receive time (epoch ms) of its oldest heartbeat not yet queued, or now. Both end 5 s
  * after the last renewal. A set beside them names the ids, so that nobody has to scan Redis, whose keyspace is mostly jobs.
+ * `ingest-since` lives as long as any of them takes heartbeats in, and tells since when that was so without a break.
  */
 export type ProcessKind = 'gateway' | 'api' | 'worker'
 
-const RENEW_MS = 1000
+/** Silence can be told only up to the last renewal, so this is part of how late it is noticed. */
+const RENEW_MS = 500
 const TTL_SECONDS = 5
 /** Longest time that stopping waits for Redis: the keys end by themselves. */
 const WITHDRAW_MS = 500
@@ -23,9 +25,15 @@ interface Announcement {
   clock: () => number
 }
 
-async function renew(key: string, index: string, id: string, value: number, client: RedisClient): Promise<void> {
-  await client.set(key, String(value), 'EX', TTL_SECONDS)
-  await client.sadd(index, id)
+/** Sent together, so that Redis has one fsync for all of it. */
+function renew(key: string, index: string, id: string, value: number, client: RedisClient): Promise<unknown>[] {
+  return [client.set(key, String(value), 'EX', TTL_SECONDS), client.sadd(index, id)]
+}
+
+/** The first to come after a break sets it, everybody keeps it alive. */
+function renewSince(client: RedisClient, prefix: string, now: number): Promise<unknown>[] {
+  const key = `${prefix}:ingest-since`
+  return [client.set(key, String(now), 'EX', TTL_SECONDS, 'NX'), client.expire(key, TTL_SECONDS)]
 }
 
 /**
@@ -40,8 +48,12 @@ export function announce({ client, prefix, kind, id, oldestUnqueued, clock }: An
     const now = clock()
     const oldest = oldestUnqueued?.()
     try {
-      await renew(readyKey, `${prefix}:ready:${kind}`, id, now, client)
-      if (oldest !== undefined) await renew(ingestKey, `${prefix}:ingest`, id, oldest ?? now, client)
+      const commands = renew(readyKey, `${prefix}:ready:${kind}`, id, now, client)
+      if (oldest !== undefined) {
+        commands.push(...renew(ingestKey, `${prefix}:ingest`, id, oldest ?? now, client))
+        commands.push(...renewSince(client, prefix, now))
+      }
+      await Promise.all(commands)
       failed = false
     } catch {
       // Redis is away: the keys run out by themselves, and readiness says so.
@@ -94,4 +106,18 @@ async function readAll(client: RedisClient, index: string, keyOf: (id: string) =
 /** How many processes of this kind are up. */
 export async function countReady(client: RedisClient, prefix: string, kind: ProcessKind): Promise<number> {
   return (await readAll(client, `${prefix}:ready:${kind}`, (id) => `${prefix}:ready:${kind}:${id}`)).length
+}
+
+/** What the doors of ingest say of themselves. Times are epoch ms. */
+export interface IngestCall {
+  /** Of every process that takes heartbeats in; empty: none can get in. */
+  stamps: number[]
+  /** Since when one of them was always there; null when that is not known. */
+  since: number | null
+}
+
+export async function readIngest(client: RedisClient, prefix: string): Promise<IngestCall> {
+  const stamps = await readAll(client, `${prefix}:ingest`, (id) => `${prefix}:ingest:${id}`)
+  const since = await client.get(`${prefix}:ingest-since`)
+  return { stamps, since: since === null ? null : Number(since) }
 }

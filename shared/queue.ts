@@ -1,6 +1,6 @@
 import { type Job, Queue, UnrecoverableError, WaitingError, Worker } from 'bullmq'
 import type { Log } from './log.ts'
-import type { RedisConnection } from './redis.ts'
+import type { RedisClient, RedisConnection } from './redis.ts'
 
 interface QueueOptions {
   redis: RedisConnection
@@ -15,8 +15,13 @@ export function shardName(shard: number): string {
 
 export interface IngestQueue {
   readonly shards: number
-  /** Adds one job; resolves only when Redis has it on disk (`appendfsync always` answers after the fsync). */
-  add(shard: number, data: object): Promise<void>
+  /**
+   * Adds one job; resolves only when Redis has it on disk (`appendfsync always` answers after the fsync). `receivedAt` (epoch
+   * ms) is that of its oldest heartbeat; now when absent.
+   */
+  add(shard: number, data: object, receivedAt?: number): Promise<void>
+  /** Receive time (epoch ms) of the oldest heartbeat that waits or is being written, or null. Dead letters do not count. */
+  oldest(): Promise<number | null>
   /** Jobs by state, summed over the shards. */
   counts(): Promise<QueueCounts>
   stop(): Promise<void>
@@ -38,6 +43,31 @@ const JOB_OPTIONS = {
   backoff: { type: 'fixed', delay: 1000 }
 } as const
 
+/**
+ * Jobs that are looked at, from either end of those that wait. They come in order but for those that are tried again, which
+ * stand at one end or the other.
+ */
+const ENDS = 500
+
+async function oldestOf(client: RedisClient, queue: Queue): Promise<number | null> {
+  // At one moment, or a job on its way from one list to the other could be in neither.
+  const answers = await client
+    .multi()
+    .lrange(queue.toKey('wait'), 0, ENDS - 1)
+    .lrange(queue.toKey('wait'), -ENDS, -1)
+    .lrange(queue.toKey('active'), 0, -1)
+    .zrange(queue.toKey('delayed'), '0', '-1')
+    .exec()
+  const ids = new Set((answers ?? []).flatMap(([error, found]) => (error === null ? (found as string[]) : [])))
+  // Markers of older versions of the queue, which are no jobs.
+  const jobs = [...ids].filter((id) => !id.includes(':'))
+  if (jobs.length === 0) return null
+  const stamps = await Promise.all(jobs.map((id) => client.hget(queue.toKey(id), 'timestamp')))
+  // A job without a stamp was finished meanwhile.
+  const known = stamps.filter((stamp) => stamp !== null).map(Number)
+  return known.length === 0 ? null : Math.min(...known)
+}
+
 export function openQueue({ redis, prefix, shards }: QueueOptions): IngestQueue {
   const queues = Array.from({ length: shards }, (_, shard) => {
     const queue = new Queue(shardName(shard), { connection: redis.client, prefix, skipVersionCheck: true })
@@ -47,8 +77,13 @@ export function openQueue({ redis, prefix, shards }: QueueOptions): IngestQueue 
   })
   return {
     shards,
-    add: async (shard, data) => {
-      await queues[shard]?.add('heartbeats', data, JOB_OPTIONS)
+    add: async (shard, data, receivedAt = Date.now()) => {
+      await queues[shard]?.add('heartbeats', data, { ...JOB_OPTIONS, timestamp: receivedAt })
+    },
+    oldest: async () => {
+      const found = await Promise.all(queues.map((queue) => oldestOf(redis.client, queue)))
+      const known = found.filter((receivedAt) => receivedAt !== null)
+      return known.length === 0 ? null : Math.min(...known)
     },
     counts: async () => {
       const total: QueueCounts = { waiting: 0, active: 0, delayed: 0, failed: 0 }

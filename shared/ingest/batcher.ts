@@ -90,7 +90,7 @@ export class Batcher {
   async #send(shard: number, batch: Batch): Promise<void> {
     const stopTimer = this.#seconds.startTimer()
     try {
-      await this.#options.queue.add(shard, batch.job)
+      await this.#options.queue.add(shard, batch.job, batch.openedAt)
       stopTimer()
       this.#finish(batch, null)
     } catch (cause) {
