@@ -58,8 +58,12 @@ function touchedBy(change: Change, connections: Connections): Iterable<Session> 
       return []
     case 'agent_changed':
       return connections.of(change.agentId)
-    case 'organization_changed':
-      return [...connections.all()].filter(({ caller }) => caller.organizationId === change.organizationId)
+    case 'organization_changed': {
+      const theirs = [...connections.all()].filter(({ caller }) => caller.organizationId === change.organizationId)
+      if (!change.deleted) return theirs
+      for (const session of theirs) session.close(CLOSE.keyRevoked)
+      return []
+    }
     case 'resync':
       return connections.all()
   }

@@ -10,8 +10,8 @@ export type Change =
   | { type: 'keys_revoked'; organizationId: string; agentId: string; keyIds: string[] }
   /** The monitor set, scopes or name of one agent or service changed, or it was deleted. */
   | { type: 'agent_changed'; organizationId: string; agentId: string }
-  /** Monitors of the organization were created, changed or deleted, or the organization itself was. */
-  | { type: 'organization_changed'; organizationId: string }
+  /** Monitors of the organization were created, changed or deleted, or the organization itself was; `deleted`: it is gone. */
+  | { type: 'organization_changed'; organizationId: string; deleted?: true }
   /** A socket of this agent opened; older ones elsewhere give way. `connection` is a UUIDv7, so newer ones sort later. */
   | { type: 'agent_connected'; organizationId: string; agentId: string; connection: string }
   /** The subscription was broken for a while; anything may have changed. Never published. */

@@ -3,9 +3,9 @@ import { pino } from 'pino'
 
 export type Log = Logger
 
-/** Keys, JWTs, passwords in URLs and push tokens, wherever they stand in a text. */
+/** Keys, tokens of ours, JWTs, passwords in URLs and push tokens, wherever they stand in a text. */
 const SECRETS = [
-  /\bpg[as]_[0-9A-Za-z]{10,}/g,
+  /\bpg[a-z]_[0-9A-Za-z]{10,}/g,
   /\beyJ[\w-]{10,}\.[\w-]+\.[\w-]*/g,
   /(?<=:\/\/[^\s:/@]*:)[^\s/@]+(?=@)/g,
   /(?<=\/(?:push|ping)\/)[\w-]{8,}/g

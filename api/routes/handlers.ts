@@ -1,15 +1,20 @@
+import type { Authenticate } from '../http/authenticate.ts'
 import type { Handlers } from '../http/contract.ts'
 import type { Addresses, Parts } from '../parts.ts'
 import { createPasswords } from '../sign-in/password.ts'
 import type { Sessions } from '../sign-in/sessions.ts'
 import type { Tokens } from '../sign-in/tokens.ts'
+import { createAcceptHandlers } from './accept-invitation.ts'
 import { createAgentHandlers } from './agents.ts'
 import { createAuditHandlers } from './audit.ts'
 import { createAuthHandlers } from './auth.ts'
 import { createHeartbeatHandlers } from './heartbeats.ts'
 import { createInstallationHandlers } from './installation.ts'
+import { createInvitationHandlers } from './invitations.ts'
 import { createMonitorHandlers } from './monitors.ts'
+import { createOrganizationHandlers } from './organization.ts'
 import { createPushHandlers } from './push.ts'
+import { createTeamHandlers } from './team.ts'
 
 /** What the handlers work with. */
 export interface HandlerOptions {
@@ -17,12 +22,18 @@ export interface HandlerOptions {
   addresses: Addresses
   tokens: Tokens
   sessions: Sessions
+  authenticate: Authenticate
 }
 
 /** A route of the contract without a handler here does not compile. */
 export function createHandlers(options: HandlerOptions): Handlers {
+  const passwords = createPasswords(options.parts.metrics)
   return {
-    ...createAuthHandlers({ ...options, passwords: createPasswords() }),
+    ...createAuthHandlers({ ...options, passwords }),
+    ...createOrganizationHandlers(options.parts, options.sessions),
+    ...createTeamHandlers(options.parts),
+    ...createInvitationHandlers(options.parts, options.addresses),
+    ...createAcceptHandlers({ ...options, passwords }),
     ...createAgentHandlers(options.parts),
     ...createAuditHandlers(options.parts),
     ...createMonitorHandlers(options.parts, options.addresses),

@@ -19,7 +19,7 @@ const OWNERS = ['owner'] as const
 
 /**
  * The one table of who may do what; every route names one of these, and `api/http/authenticate.ts` applies it. Admins do
- * not touch owners: that depends on whom it is done to, so the routes of the team look at it besides.
+ * not touch owners: that depends on whom it is done to, so the routes of the team ask `mayManage` besides.
  */
 export const PERMISSIONS = {
   /** One's own account and sessions. */
@@ -55,4 +55,9 @@ export function scopeOf(permission: Permission): Scope | null {
 export function mayRole(role: UserRole, permission: Permission): boolean {
   const grant: Grant = PERMISSIONS[permission]
   return grant.roles.includes(role)
+}
+
+/** May people of this role invite, change and remove those of the other? Only owners touch owners. */
+export function mayManage(role: UserRole, other: UserRole): boolean {
+  return mayRole(role, 'team:write') && (other !== 'owner' || role === 'owner')
 }

@@ -3,12 +3,16 @@ import { auditRoutes } from './audit.ts'
 import { accountRoutes } from './auth.ts'
 import { heartbeatRoutes } from './heartbeats.ts'
 import { monitorRoutes } from './monitors.ts'
+import { organizationRoutes } from './organization.ts'
 import { pushRoutes } from './push.ts'
 import { installationRoutes } from './system.ts'
+import { teamRoutes } from './team.ts'
 
 /** Every address of the HTTP API. */
 export const ROUTES = {
   ...accountRoutes,
+  ...organizationRoutes,
+  ...teamRoutes,
   ...agentRoutes,
   ...auditRoutes,
   ...monitorRoutes,

@@ -9,3 +9,42 @@ export interface Organization {
 export async function insertOrganization(db: Queryable, { id, name, plan }: Organization): Promise<void> {
   await db.query('insert into organizations (id, name, plan) values ($1, $2, $3)', [id, name, plan])
 }
+
+export interface OrganizationRow extends Organization {
+  sso_required: boolean
+  created_at: Date
+}
+
+const ORGANIZATION = 'select id, name, plan, sso_required, created_at from organizations where id = $1'
+
+export async function findOrganization(db: Queryable, id: string): Promise<OrganizationRow | undefined> {
+  const [row] = await db.query<OrganizationRow>(ORGANIZATION, [id])
+  return row
+}
+
+/**
+ * Holds the organization until the transaction ends, so that what is decided of its people (is this the last owner?) still
+ * holds when it is done. New rows that refer to the organization need not wait.
+ */
+export async function lockOrganization(db: Queryable, id: string): Promise<OrganizationRow | undefined> {
+  const [row] = await db.query<OrganizationRow>(`${ORGANIZATION} for no key update`, [id])
+  return row
+}
+
+export async function renameOrganization(db: Queryable, id: string, name: string): Promise<void> {
+  await db.query('update organizations set name = $2 where id = $1', [id, name])
+}
+
+/** With all that it has but the heartbeats, which nobody can read any more: they go with their days. */
+export async function deleteOrganization(db: Queryable, id: string): Promise<void> {
+  await db.query('delete from organizations where id = $1', [id])
+}
+
+/** System-wide: a further organization of a person who belongs to others. */
+export async function foundOrganization(
+  db: Queryable,
+  { id, name, plan }: Organization,
+  founderId: string
+): Promise<void> {
+  await db.query('select found_organization($1, $2, $3, $4)', [id, name, plan, founderId])
+}

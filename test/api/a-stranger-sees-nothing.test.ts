@@ -8,11 +8,15 @@ import { expectProblem } from '../support/problems.ts'
 
 const stores = await openStores(t)
 const api = await apiFor(t, stores)
-const { charlie, monitor, agent } = await createCast(api, stores)
+const { charlie, monitor, agent } = await createCast(api)
 const scopes = ['heartbeats:write', 'heartbeats:read', 'monitors:read']
 const spy = await createAgent(api, charlie.jwt, { name: 'Spy', kind: 'service', scopes })
 const NEVER = '01890000-0000-7000-8000-000000000000'
-const BODIES: Record<string, object> = { patchAgent: { name: 'Mine' }, patchMonitor: { name: 'Mine' } }
+const BODIES: Record<string, object> = {
+  patchAgent: { name: 'Mine' },
+  patchMember: { role: 'member' },
+  patchMonitor: { name: 'Mine' }
+}
 
 /** Every route that names something of an organization in its path. */
 const named = Object.entries(ROUTES).filter(([, route]) => route.path.includes('{id}'))

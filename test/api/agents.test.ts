@@ -10,7 +10,7 @@ import { waitFor } from '../support/wait-for.ts'
 
 const stores = await openStores(t)
 const api = await apiFor(t, stores)
-const { alice, bob, charlie, agent, monitor } = await createCast(api, stores)
+const { alice, bob, charlie, agent, monitor } = await createCast(api)
 const create = (json: object) => api.call('POST', '/v1/agents', { as: alice.jwt, json: { name: 'Cron', ...json } })
 const read = async (id: string) => (await api.call('GET', `/v1/agents/${id}`, { as: alice.jwt })).body as AgentAnswer
 const report = (apiKey: string, monitorId = monitor.id) =>

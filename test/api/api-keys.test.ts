@@ -12,7 +12,7 @@ let movedMs = 0
 const clock = () => Date.now() + movedMs
 const stores = await openStores(t)
 const api = await apiFor(t, stores, { clock })
-const { alice, monitor } = await createCast(api, stores)
+const { alice, monitor } = await createCast(api)
 
 const make = (name: string, kind = 'service') =>
   createAgent(api, alice.jwt, { name, kind, monitorIds: [monitor.id], scopes: ['heartbeats:write', 'monitors:read'] })

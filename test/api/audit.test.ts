@@ -21,7 +21,7 @@ interface Page {
 
 const stores = await openStores(t)
 const api = await apiFor(t, stores)
-const { alice, bob, charlie } = await createCast(api, stores)
+const { alice, bob, charlie } = await createCast(api)
 const call = (method: string, path: string, json?: unknown) => api.call(method, path, { as: alice.jwt, json })
 const read = async (query = '', as = alice.jwt) => {
   const { status, body } = await api.call('GET', `/v1/audit?${query}`, { as })

@@ -17,7 +17,7 @@ const stores = await openStores(t)
 const api = await apiFor(t, stores)
 // It makes the days of the history.
 await workerFor(t, stores)
-const { alice, monitor, pushMonitor } = await createCast(api, stores)
+const { alice, monitor, pushMonitor } = await createCast(api)
 const [{ key } = { key: 0 }] = await stores.db.query<{ key: number }>('select key from monitors where id = $1', [
   monitor.id
 ])

@@ -13,7 +13,7 @@ interface Page {
 
 const stores = await openStores(t)
 const api = await apiFor(t, stores)
-const { alice, bob, agent, monitor, pushMonitor } = await createCast(api, stores)
+const { alice, bob, agent, monitor, pushMonitor } = await createCast(api)
 const create = (fields: object) =>
   api.call('POST', '/v1/monitors', { as: bob.jwt, json: { name: 'Shop', kind: 'heartbeat', ...fields } })
 const path = `/v1/monitors/${monitor.id}`

@@ -14,7 +14,7 @@ t.test('nothing is accepted that Redis does not have', async (t) => {
   const redis = await connectRedis({ url, log, whenAway: 'fail' })
   const queue = openQueue({ redis, prefix, shards: 1 })
   const api = await apiFor(t, { ...stores, redis, queue })
-  const { agent, monitor, pushMonitor } = await createCast(api, stores)
+  const { agent, monitor, pushMonitor } = await createCast(api)
   const json = { monitorId: monitor.id, status: 'up', latency: 1, timestamp: new Date().toISOString() }
   // Cached, so that the API knows who asks although it hears of no change any more.
   t.equal((await api.call('GET', pushMonitor.pushPath)).status, 200)

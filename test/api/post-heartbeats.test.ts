@@ -6,7 +6,7 @@ import { expectProblem } from '../support/problems.ts'
 
 const stores = await openStores(t)
 const api = await apiFor(t, stores)
-const { alice, bob, agent, monitor, pushMonitor } = await createCast(api, stores)
+const { alice, bob, agent, monitor, pushMonitor } = await createCast(api)
 const at = (ms: number) => new Date(Date.now() + ms).toISOString()
 const good = () => ({ monitorId: monitor.id, status: 'up', latency: 3, timestamp: at(0) })
 const post = (json: unknown, as = agent.apiKey) => api.call('POST', '/api/heartbeats', { as, json })

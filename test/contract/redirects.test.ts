@@ -33,7 +33,7 @@ for (const [host, target, location] of redirects) {
 }
 
 t.test('what a proxy took over plain HTTP is redirected, and nothing is recorded', async (t) => {
-  const { pushMonitor } = await createCast(api, stores)
+  const { pushMonitor } = await createCast(api)
   const answer = await api.call('GET', pushMonitor.pushPath, { headers: { 'x-forwarded-proto': 'http' } })
   t.equal(answer.status, 308)
   t.equal(answer.headers.get('location'), `https://app.example.com:8443${pushMonitor.pushPath}`)

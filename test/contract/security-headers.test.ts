@@ -9,7 +9,7 @@ import { type RawAnswer, rawRequest } from '../support/raw-http.ts'
 const stores = await openStores(t)
 const api = await apiFor(t, stores, { tls: true })
 const plain = await apiFor(t, stores)
-const { alice, pushMonitor, monitor } = await createCast(plain, stores)
+const { alice, pushMonitor, monitor } = await createCast(plain)
 const https = (bytes: string) => rawRequest({ port: api.port, ca: api.ca as Buffer }, bytes)
 const http = (bytes: string) => rawRequest({ port: api.httpPort }, bytes)
 const HOST = 'Host: localhost\r\n'

@@ -20,7 +20,7 @@ const apis = [
 ] as const
 const gateways = await Promise.all(others.map((other) => gatewayFor(t, other)))
 const [api] = apis
-const { alice, monitor } = await createCast(api, stores)
+const { alice, monitor } = await createCast(api)
 
 /** A service: unlike an agent it may hold a socket at each gateway at the same time. */
 function createService(name: string): Promise<AgentAnswer & { apiKey: string }> {

@@ -15,7 +15,7 @@ interface Row {
 const stores = await openStores(t)
 const api = await apiFor(t, stores)
 await workerFor(t, stores)
-const { alice, pushMonitor } = await createCast(api, stores)
+const { alice, pushMonitor } = await createCast(api)
 const path = `/api${pushMonitor.pushPath}`
 const UNKNOWN = '{"ok":false,"msg":"Monitor not found or not active."}'
 const BAD_PING = '{"ok":false,"msg":"Invalid ping value. Must be between 0 and 100000000000 ms."}'

@@ -13,7 +13,7 @@ interface Row {
 const stores = await openStores(t)
 const api = await apiFor(t, stores)
 await workerFor(t, stores)
-const { alice, pushMonitor } = await createCast(api, stores)
+const { alice, pushMonitor } = await createCast(api)
 const path = pushMonitor.pushPath
 let recorded = 0
 
