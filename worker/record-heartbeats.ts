@@ -10,6 +10,7 @@ import {
 } from '../shared/store/monitor-states.ts'
 import { beatsOfMonitor, type Folded, foldMonitor } from './fold.ts'
 import type { Group } from './group.ts'
+import { noteLateHeartbeats } from './late-heartbeats.ts'
 
 /** `copy`: every row is believed new. `merge`: some may be there already. */
 export type WritePath = 'copy' | 'merge'
@@ -51,7 +52,10 @@ export class Recorder {
     const monitorKeys = [...group.rowsByMonitor.keys()]
     const existing = count === monitorKeys.length ? null : await listExistingMonitors(tx, monitorKeys)
     const { rows, bytes } = this.#encode(group, existing)
-    if (rows > 0) await (path === 'copy' ? copyHeartbeats(tx, bytes) : mergeHeartbeats(tx, bytes))
+    if (rows > 0) {
+      await noteLateHeartbeats(tx, group)
+      await (path === 'copy' ? copyHeartbeats(tx, bytes) : mergeHeartbeats(tx, bytes))
+    }
     return { rows, skipped: group.size - rows, transitions }
   }
 

@@ -5,6 +5,7 @@ import { type IngestQueue, workQueue } from '../shared/queue.ts'
 import type { RedisConnection } from '../shared/redis.ts'
 import { GroupWriter } from './group-writer.ts'
 import { startHistory } from './history.ts'
+import { startRollups } from './rollup.ts'
 
 export interface WorkerDeps {
   db: Database
@@ -40,6 +41,7 @@ function watchQueue({ queue, metrics, log }: WorkerDeps): NodeJS.Timeout {
 /** Works the ingest queues into rows and states until stopped. */
 export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
   const history = await startHistory(deps.db, deps.log, deps.clock)
+  const rollups = startRollups(deps)
   const writer = new GroupWriter(deps)
   const work = workQueue({
     redis: deps.redis,
@@ -54,8 +56,8 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
     stop: async () => {
       clearInterval(watching)
       history.stop()
-      // Both at once: the queue waits for the jobs under way, and the writer hands back those that have not begun.
-      await Promise.all([work.stop(), writer.stop()])
+      // At once: the queue waits for the jobs under way, and the writer hands back those that have not begun.
+      await Promise.all([work.stop(), writer.stop(), rollups.stop()])
     }
   }
 }

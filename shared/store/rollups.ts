@@ -1,0 +1,279 @@
+import type { Database, Queryable, Transaction } from '../db.ts'
+import { latencySql, slotSql } from '../latency-slots.ts'
+import { RECORD_STATUSES, type RecordStatus } from '../protocol/heartbeat.ts'
+
+/** The layers that are made of heartbeats, the finest first. */
+export const ROLLUPS = ['5m', '1h', '1d'] as const
+export type Rollup = (typeof ROLLUPS)[number]
+
+/** Length of a bucket; buckets begin at multiples of it (UTC). */
+export const BUCKET_MS: Readonly<Record<Rollup, number>> = { '5m': 300_000, '1h': 3_600_000, '1d': 86_400_000 }
+
+/** Part of one monitor's history, [from, to), epoch ms. */
+export interface Span {
+  monitorKey: number
+  from: number
+  to: number
+}
+
+function tableOf(rollup: Rollup): string {
+  return `rollups_${rollup}`
+}
+
+/** As an SQL interval; in hours, for a day of an interval may have 23. */
+function stepOf(rollup: Rollup): string {
+  return `interval '${BUCKET_MS[rollup] / 1000} seconds'`
+}
+
+function status(name: RecordStatus): number {
+  return RECORD_STATUSES.indexOf(name)
+}
+
+const EPOCH = "'1970-01-01 00:00Z'::timestamptz"
+const COUNTS = 'up, down, degraded, started, logged, latency_n, latency_sum, latency_min, latency_max'
+const COLUMNS = `monitor_key, at, organization_id, ${COUNTS}, latency_slots, latency_counts`
+/** What stands for the latency of a heartbeat: only who answered took a time that means something. */
+const COUNTED = `case when status in (${status('up')}, ${status('degraded')}) then ${latencySql('latency')} end`
+
+/** Sums of rows that have the columns of COUNTS. */
+const SUMS = `sum(up)::int as up, sum(down)::int as down, sum(degraded)::int as degraded, sum(started)::int as started,
+  sum(logged)::int as logged, sum(latency_n)::int as latency_n, sum(latency_sum) as latency_sum,
+  min(latency_min) as latency_min, max(latency_max) as latency_max`
+
+/**
+ * SQL: heartbeats of one monitor in buckets of `step`. `monitorKey`, `from` and `to` are expressions. Runs along the primary
+ * key of `heartbeats`; first by bucket and slot, then by bucket.
+ */
+function fromHeartbeats(step: string, monitorKey: string, from: string, to: string): string {
+  return `
+    select at, ${SUMS},
+      coalesce(array_agg(slot order by slot) filter (where slot is not null), '{}') as latency_slots,
+      coalesce(array_agg(latency_n order by slot) filter (where slot is not null), '{}') as latency_counts
+    from (
+      select at, ${slotSql('counted')} as slot, count(*) filter (where status = ${status('up')}) as up,
+        count(*) filter (where status = ${status('down')}) as down,
+        count(*) filter (where status = ${status('degraded')}) as degraded,
+        count(*) filter (where status = ${status('start')}) as started,
+        count(*) filter (where status = ${status('log')}) as logged,
+        count(counted)::int as latency_n, sum(counted) as latency_sum, min(counted) as latency_min, max(counted) as latency_max
+      from (
+        select date_bin(${step}, "timestamp", ${EPOCH}) as at, status, ${COUNTED} as counted
+        from heartbeats
+        where monitor_key = ${monitorKey} and "timestamp" >= ${from} and "timestamp" < ${to}
+      ) beats
+      group by 1, 2
+    ) slots
+    group by at`
+}
+
+/** SQL: rows of a finer layer of one monitor in buckets of `step`. */
+function fromRollup(finer: Rollup, step: string, monitorKey: string, from: string, to: string): string {
+  return `
+    select b.*, s.latency_slots, s.latency_counts
+    from (
+      select date_bin(${step}, at, ${EPOCH}) as at, ${SUMS}
+      from ${tableOf(finer)} where monitor_key = ${monitorKey} and at >= ${from} and at < ${to}
+      group by 1
+    ) b cross join lateral (
+      select coalesce(array_agg(slot order by slot), '{}') as latency_slots,
+        coalesce(array_agg(n order by slot), '{}') as latency_counts
+      from (
+        select u.slot, sum(u.n)::int as n
+        from ${tableOf(finer)} f cross join lateral unnest(f.latency_slots, f.latency_counts) as u (slot, n)
+        where f.monitor_key = ${monitorKey} and f.at >= greatest(b.at, ${from}) and f.at < least(b.at + ${step}, ${to})
+        group by u.slot
+      ) merged
+    ) s`
+}
+
+const UPDATES = COLUMNS.split(', ')
+  .slice(2)
+  .map((column) => `${column} = excluded.${column}`)
+  .join(', ')
+
+function writeSql(rollup: Rollup): string {
+  const place = ['w.key', 'w.from_at', 'w.to_at'] as const
+  const step = stepOf(rollup)
+  const source =
+    rollup === '5m' ? fromHeartbeats(step, ...place) : fromRollup(rollup === '1h' ? '5m' : '1h', step, ...place)
+  return `
+    insert into ${tableOf(rollup)} (${COLUMNS})
+    select w.key, r.at, w.organization_id, ${COUNTS.split(', ')
+      .map((column) => `r.${column}`)
+      .join(', ')}, r.latency_slots, r.latency_counts
+    from (
+      select m.key, m.organization_id, u.from_at, u.to_at
+      from unnest($1::bigint[], $2::timestamptz[], $3::timestamptz[]) as u (key, from_at, to_at)
+        join monitors m on m.key = u.key
+    ) w cross join lateral (${source}) r
+    on conflict (monitor_key, at) do update set ${UPDATES}`
+}
+
+/**
+ * System-wide: writes the buckets of these spans anew, from heartbeats or from the next finer layer. Spans begin and end with
+ * buckets, and no two of them may share one. Doing it again changes nothing; monitors that are gone are passed over.
+ */
+export async function writeRollups(tx: Queryable, rollup: Rollup, spans: readonly Span[]): Promise<void> {
+  await tx.query(writeSql(rollup), [
+    spans.map(({ monitorKey }) => monitorKey),
+    spans.map(({ from }) => new Date(from)),
+    spans.map(({ to }) => new Date(to))
+  ])
+}
+
+/** One bucket, or a part of one: what two sources say of a bucket adds up. */
+export interface RollupRow {
+  at: Date
+  up: number
+  down: number
+  degraded: number
+  started: number
+  logged: number
+  latency_n: number
+  latency_sum: number | null
+  latency_min: number | null
+  latency_max: number | null
+  latency_slots: number[]
+  latency_counts: number[]
+}
+
+/** Where the rows of a window come from: `[from, to)` of each layer, epoch ms. */
+interface Source {
+  layer: Rollup | 'raw'
+  from: number
+  to: number
+}
+
+/** The window cut where each layer ends: a bucket is in its layer when it is over, what is younger in a finer one. */
+function sourcesOf(rollup: Rollup, from: number, to: number, rolledUntil: number): Source[] {
+  const layers = [...ROLLUPS.slice(0, ROLLUPS.indexOf(rollup) + 1)].reverse()
+  const sources: Source[] = []
+  let begin = from
+  for (const layer of layers) {
+    const end = Math.min(to, Math.floor(rolledUntil / BUCKET_MS[layer]) * BUCKET_MS[layer])
+    if (end > begin) sources.push({ layer, from: begin, to: end })
+    begin = Math.max(begin, end)
+  }
+  if (to > begin) sources.push({ layer: 'raw', from: begin, to })
+  return sources
+}
+
+interface Window {
+  organizationId: string
+  monitorKey: number
+  rollup: Rollup
+  /** Begin and end with buckets. */
+  from: number
+  to: number
+}
+
+/** A monitor's buckets that hold heartbeats, in no order; one that is not over yet may come in parts. */
+export async function listRollups(db: Queryable, window: Window): Promise<RollupRow[]> {
+  const { organizationId, monitorKey, rollup, from, to } = window
+  const { rolledUntil } = await readRollupState(db)
+  const sources = sourcesOf(rollup, from, to, rolledUntil)
+  if (sources.length === 0) return []
+  const values: unknown[] = [organizationId, monitorKey]
+  const parts = sources.map((source) => {
+    const begin = `$${values.push(new Date(source.from))}::timestamptz`
+    const end = `$${values.push(new Date(source.to))}::timestamptz`
+    if (source.layer === 'raw') return fromHeartbeats(stepOf(rollup), '$2', begin, end)
+    if (source.layer !== rollup) return fromRollup(source.layer, stepOf(rollup), '$2', begin, end)
+    return `select at, ${COUNTS}, latency_slots, latency_counts from ${tableOf(rollup)}
+      where monitor_key = $2 and at >= ${begin} and at < ${end}`
+  })
+  // Named by its organization once: the policies of all four tables ask for the same.
+  return db.query<RollupRow>(
+    `select p.* from monitors m cross join lateral (${parts.map((part) => `(${part})`).join(' union all ')}) p
+     where m.organization_id = $1 and m.key = $2`,
+    values
+  )
+}
+
+/** Time (epoch ms) of the first bucket with heartbeats at or after `from` in this layer or a finer one, or null. */
+export async function findFirstBucket(db: Queryable, { monitorKey, rollup, from }: Window): Promise<number | null> {
+  const layers = ROLLUPS.slice(0, ROLLUPS.indexOf(rollup) + 1)
+  const [row] = await db.query<{ at: Date | null }>(
+    `select least(${layers
+      .map((layer) => `(select min(at) from ${tableOf(layer)} where monitor_key = $1 and at >= $2)`)
+      .join(', ')}, (select min("timestamp") from heartbeats where monitor_key = $1 and "timestamp" >= greatest($2,
+      (select rolled_until from rollup_state)))) as at`,
+    [monitorKey, new Date(from)]
+  )
+  return row?.at == null ? null : row.at.getTime()
+}
+
+/** How far the rollups are, epoch ms. */
+export interface RollupState {
+  closedUntil: number
+  rolledUntil: number
+}
+
+export async function readRollupState(db: Queryable): Promise<RollupState> {
+  const [row] = await db.query<{ closed_until: Date; rolled_until: Date }>(
+    'select closed_until, rolled_until from rollup_state'
+  )
+  if (row === undefined) throw new Error('rollup_state has lost its row')
+  return { closedUntil: row.closed_until.getTime(), rolledUntil: row.rolled_until.getTime() }
+}
+
+/** The same, and no other worker rolls up until this transaction ends; null when one does. */
+export async function lockRollupState(tx: Transaction): Promise<RollupState | null> {
+  const rows = await tx.query('select 1 from rollup_state for no key update skip locked')
+  return rows.length === 0 ? null : readRollupState(tx)
+}
+
+/** Heartbeats before this time that are not written yet will be noted by who writes them. */
+export async function closeBuckets(tx: Transaction, until: number): Promise<void> {
+  await tx.query('update rollup_state set closed_until = $1', [new Date(until)])
+}
+
+export async function finishBuckets(tx: Transaction, until: number): Promise<void> {
+  await tx.query('update rollup_state set rolled_until = $1', [new Date(until)])
+}
+
+/** Resolves when every transaction that writes at this moment has ended; false when one takes longer than `tries`. */
+export async function writersEnded(db: Database, tries: number, pause: () => Promise<void>): Promise<boolean> {
+  const [begun] = await db.query<{ xmax: string }>('select pg_snapshot_xmax(pg_current_snapshot())::text as xmax')
+  for (let i = 0; i < tries; i++) {
+    const [now] = await db.query<{ ended: boolean }>(
+      'select pg_snapshot_xmin(pg_current_snapshot()) >= $1::xid8 as ended',
+      [begun?.xmax]
+    )
+    if (now?.ended === true) return true
+    await pause()
+  }
+  return false
+}
+
+/** Notes spans whose buckets are closed and have to be rolled up again. */
+export async function insertDirtySpans(tx: Transaction, spans: readonly Span[]): Promise<void> {
+  await tx.query(
+    `insert into rollup_dirty (monitor_key, from_at, to_at)
+     select * from unnest($1::bigint[], $2::timestamptz[], $3::timestamptz[])`,
+    [
+      spans.map(({ monitorKey }) => monitorKey),
+      spans.map(({ from }) => new Date(from)),
+      spans.map(({ to }) => new Date(to))
+    ]
+  )
+}
+
+/** Takes the oldest notes away: whoever does holds the lock of the state, and rolls these spans up in the same transaction. */
+export async function takeDirtySpans(tx: Transaction, limit: number): Promise<Span[]> {
+  const rows = await tx.query<{ monitor_key: number; from_at: Date; to_at: Date }>(
+    `delete from rollup_dirty where id in (select id from rollup_dirty order by id limit $1)
+     returning monitor_key, from_at, to_at`,
+    [limit]
+  )
+  return rows.map((row) => ({ monitorKey: row.monitor_key, from: row.from_at.getTime(), to: row.to_at.getTime() }))
+}
+
+/** System-wide: keys of monitors in ascending order. */
+export async function listMonitorKeys(db: Queryable, after: number, limit: number): Promise<number[]> {
+  const rows = await db.query<{ key: number }>('select key from monitors where key > $1 order by key limit $2', [
+    after,
+    limit
+  ])
+  return rows.map(({ key }) => key)
+}
