@@ -3,6 +3,7 @@ import { StartupError } from '../shared/env.ts'
 import { measureCeilings } from './ceilings.ts'
 import { readConfig } from './config.ts'
 import { type IdleMemory, measureIdleMemory } from './idle.ts'
+import { measureKeyCheck } from './key-check.ts'
 import { type Measurement, measurePipeline, median, type Shape } from './measure.ts'
 import { type Pipeline, startBarePipeline, startOurPipeline } from './pipelines.ts'
 import { type Figures, type Pair, renderReport } from './report.ts'
@@ -97,11 +98,18 @@ async function measureIdle(ground: Ground): Promise<IdleMemory> {
   return idle
 }
 
+async function measureKeys(ground: Ground): Promise<number> {
+  const keyCheck = await measureKeyCheck(ground)
+  progress(`one check of a cached key: ${keyCheck.toFixed(2)} µs of CPU`)
+  return keyCheck
+}
+
 async function measureAll(ground: Ground): Promise<Figures> {
+  const keyCheck = await measureKeys(ground)
   const idle = await measureIdle(ground)
   const loads = await measurePipelines(ground)
   const tls = await measureTls(ground)
-  return { idle, ...loads, tls, versions: ground.versions }
+  return { keyCheck, idle, ...loads, tls, versions: ground.versions }
 }
 
 async function bench(): Promise<void> {

@@ -10,6 +10,8 @@ export interface Secrets {
   readonly version: number
   /** HMAC-SHA-256 of a high-entropy secret, for storing and looking up: 32 bytes. */
   digest(secret: string): Buffer
+  /** The same in base64, a third cheaper than by way of the bytes: for the check of a key at every request. */
+  digestText(secret: string): string
   /** Encrypts for storage: version byte, nonce, ciphertext, tag (AES-256-GCM). `context` must be the same to open it. */
   seal(plain: string, context: string): Buffer
   /** @throws when the value was sealed with another key or context, or was changed. */
@@ -28,6 +30,7 @@ export function createSecrets(secretsKey: string): Secrets {
   return {
     version: SECRETS_VERSION,
     digest: (secret) => createHmac('sha256', pepper).update(secret).digest(),
+    digestText: (secret) => createHmac('sha256', pepper).update(secret).digest('base64'),
     seal: (plain, context) => {
       const iv = randomBytes(IV_BYTES)
       const cipher = createCipheriv('aes-256-gcm', sealing, iv).setAAD(Buffer.from(context))

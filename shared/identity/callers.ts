@@ -104,7 +104,7 @@ export function createCallers({ db, secrets, changes }: Options): Callers {
   const cache = new CallerCache(changes, read)
 
   function digestOf(apiKey: string): string | null {
-    return looksLikeApiKey(apiKey) ? secrets.digest(apiKey).toString('base64') : null
+    return looksLikeApiKey(apiKey) ? secrets.digestText(apiKey) : null
   }
 
   return {
@@ -114,7 +114,7 @@ export function createCallers({ db, secrets, changes }: Options): Callers {
       const digest = digestOf(apiKey)
       return digest === null ? null : cache.find(`key ${digest}`)
     },
-    byPushToken: (token) => cache.find(`push ${secrets.digest(token).toString('base64')}`),
+    byPushToken: (token) => cache.find(`push ${secrets.digestText(token)}`),
     byUser: async ({ id, organizationId, plan }) => {
       const caller = await cache.find(`user ${id} ${organizationId} ${plan}`)
       if (caller === null) throw new Error('a user is always found: membership was checked before')

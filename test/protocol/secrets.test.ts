@@ -52,6 +52,7 @@ test('a digest is 32 bytes, the same for the same secret and key, and another fo
   const digest = createSecrets(key).digest('pga_secret')
   t.equal(digest.length, 32)
   t.same(createSecrets(key).digest('pga_secret'), digest)
+  t.equal(createSecrets(key).digestText('pga_secret'), digest.toString('base64'))
   t.notSame(createSecrets(key).digest('pga_secreu'), digest)
   t.notSame(createSecrets(masterKey()).digest('pga_secret'), digest)
   t.end()
