@@ -1,3 +1,4 @@
+import { Resolver } from 'node:dns/promises'
 import { subscribeChanges } from '../shared/changes.ts'
 import { openCounts } from '../shared/counts.ts'
 import { connectDb } from '../shared/db.ts'
@@ -16,6 +17,19 @@ import { createMail } from './mail/mail.ts'
 import type { Parts } from './parts.ts'
 import { createSignInLimits } from './sign-in/limits.ts'
 import { createSigningKeys } from './sign-in/signing-keys.ts'
+import type { SsoSettings } from './sign-in/sso/providers.ts'
+
+function registration(issuer: string, clientId: string | undefined, clientSecret: string | undefined) {
+  if (clientId === undefined || clientSecret === undefined) return null
+  return { issuer: issuer.replace(/\/+$/, ''), clientId, clientSecret }
+}
+
+function ssoSettings(config: ApiConfig): SsoSettings {
+  return {
+    entra: registration(config.ENTRA_AUTHORITY, config.ENTRA_CLIENT_ID, config.ENTRA_CLIENT_SECRET),
+    google: registration(config.GOOGLE_ISSUER, config.GOOGLE_CLIENT_ID, config.GOOGLE_CLIENT_SECRET)
+  }
+}
 
 /**
  * Opens everything that the API works with, in the order of need; the door is the caller's to stop.
@@ -44,6 +58,7 @@ export async function openParts({ config, log, stopWith }: Lifecycle<ApiConfig>)
   const signingKeys = stopWith(createSigningKeys({ db, secrets, clock, log }))
   const mail = stopWith(createMail({ smtpUrl: config.SMTP_URL, from: config.MAIL_FROM, log }))
   const afterwards = stopWith(createAfterwards(log))
+  const sso = ssoSettings(config)
   const defaultPlan = config.DEFAULT_PLAN
   return {
     db,
@@ -60,6 +75,9 @@ export async function openParts({ config, log, stopWith }: Lifecycle<ApiConfig>)
     signingKeys,
     afterwards,
     mail,
+    sso,
+    ssoProviders: { entra: sso.entra !== null, google: sso.google !== null },
+    dns: new Resolver({ timeout: 3000, tries: 2 }),
     metrics,
     log,
     clock,

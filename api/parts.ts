@@ -1,4 +1,6 @@
+import type { Resolver } from 'node:dns/promises'
 import type { BackOff } from '../shared/back-off.ts'
+import type { SsoProvider } from '../shared/contract/sso.ts'
 import type { Counts } from '../shared/counts.ts'
 import type { Database } from '../shared/db.ts'
 import type { Callers } from '../shared/identity/callers.ts'
@@ -12,6 +14,7 @@ import type { Secrets } from '../shared/secrets.ts'
 import type { Afterwards } from './afterwards.ts'
 import type { Mail } from './mail/mail.ts'
 import type { SigningKeys } from './sign-in/signing-keys.ts'
+import type { SsoSettings } from './sign-in/sso/providers.ts'
 
 /** Where this installation is reached, without a slash at the end. */
 export interface Addresses {
@@ -46,6 +49,11 @@ export interface Parts {
   signingKeys: SigningKeys
   afterwards: Afterwards
   mail: Mail
+  sso: SsoSettings
+  /** Which identity providers people can sign in by. */
+  ssoProviders: Record<SsoProvider, boolean>
+  /** Where the proofs of domains are looked up. */
+  dns: Pick<Resolver, 'resolveTxt'>
   metrics: Metrics
   log: Log
   clock: () => number

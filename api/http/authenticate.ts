@@ -131,10 +131,15 @@ export function authorize(principal: Principal, permission: Permission): void {
 /** How long a sign-in permits what asks for a recent one, in milliseconds. */
 const RECENT_MS = 10 * 60_000
 
+/** Did the person prove recently enough who they are? */
+export function isRecent(authenticatedAt: number, now: number): boolean {
+  return now - authenticatedAt <= RECENT_MS
+}
+
 /** @throws AppError reauthentication_required when the person of a session signed in too long ago. */
 export function requireRecent(principal: Principal, now: number): void {
   if (principal.kind !== 'user' || principal.shown !== 'session') return
-  if (now - principal.authenticatedAt > RECENT_MS) {
+  if (!isRecent(principal.authenticatedAt, now)) {
     throw new AppError('reauthentication_required', {
       detail: 'Sign in again: this asks for a sign-in of the last 10 min.'
     })

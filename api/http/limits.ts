@@ -1,7 +1,7 @@
 import type { CountedLimit, Counts } from '../../shared/counts.ts'
 
 /** What may be guessed or abused by who is not signed in, besides passwords. */
-export type Asked = 'refresh' | 'forgot' | 'reset' | 'invitation'
+export type Asked = 'refresh' | 'forgot' | 'reset' | 'invitation' | 'sso'
 
 /** Requests in a minute. */
 export interface Limits {
@@ -29,7 +29,8 @@ export function createLimits(counts: Counts, scale: number): Limits {
       refresh: limit('refresh', 120),
       forgot: limit('forgot', 10),
       reset: limit('reset', 30),
-      invitation: limit('invitation', 60)
+      invitation: limit('invitation', 60),
+      sso: limit('sso', 120)
     }
   }
 }

@@ -36,8 +36,8 @@ function isStoreAway(error: unknown): boolean {
   )
 }
 
-/** What Express and its router throw by themselves: a path that cannot be decoded, for one. */
-function known(error: unknown): AppError {
+/** One of our codes for whatever was thrown; Express and its router throw as well, for a path that cannot be decoded. */
+export function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error
   const status = (error as { status?: unknown } | null)?.status
   if (typeof status === 'number' && status >= 400 && status < 500) return new AppError('bad_request', { cause: error })
@@ -50,7 +50,7 @@ export function sendProblem(
   error: unknown,
   { requestId, log, credentialShown }: Context
 ): void {
-  const fault = known(error)
+  const fault = toAppError(error)
   if (fault.entry.status >= 500) log.error({ err: fault.cause ?? fault, code: fault.code }, 'a request failed')
   if (response.headersSent) {
     response.destroy()

@@ -5,15 +5,21 @@ import { createPasswords } from '../sign-in/password.ts'
 import type { Sessions } from '../sign-in/sessions.ts'
 import type { Tokens } from '../sign-in/tokens.ts'
 import { createAcceptHandlers } from './accept-invitation.ts'
+import { createAccountHandlers } from './account.ts'
 import { createAgentHandlers } from './agents.ts'
 import { createAuditHandlers } from './audit.ts'
 import { createAuthHandlers } from './auth.ts'
 import { createHeartbeatHandlers } from './heartbeats.ts'
+import { createIdentityHandlers } from './identities.ts'
 import { createInstallationHandlers } from './installation.ts'
 import { createInvitationHandlers } from './invitations.ts'
 import { createMonitorHandlers } from './monitors.ts'
 import { createOrganizationHandlers } from './organization.ts'
+import { createPasswordResetHandlers } from './password-reset.ts'
 import { createPushHandlers } from './push.ts'
+import { createSessionHandlers } from './session.ts'
+import { createSsoHandlers } from './sso.ts'
+import { createSsoConnectionHandlers } from './sso-connections.ts'
 import { createTeamHandlers } from './team.ts'
 
 /** What the handlers work with. */
@@ -30,10 +36,16 @@ export function createHandlers(options: HandlerOptions): Handlers {
   const passwords = createPasswords(options.parts.metrics)
   return {
     ...createAuthHandlers({ ...options, passwords }),
+    ...createSessionHandlers(options),
+    ...createPasswordResetHandlers({ ...options, passwords }),
+    ...createAccountHandlers({ ...options, passwords }),
     ...createOrganizationHandlers(options.parts, options.sessions),
     ...createTeamHandlers(options.parts),
     ...createInvitationHandlers(options.parts, options.addresses),
     ...createAcceptHandlers({ ...options, passwords }),
+    ...createSsoHandlers(options),
+    ...createSsoConnectionHandlers(options.parts),
+    ...createIdentityHandlers(options.parts),
     ...createAgentHandlers(options.parts),
     ...createAuditHandlers(options.parts),
     ...createMonitorHandlers(options.parts, options.addresses),

@@ -1,18 +1,22 @@
+import { accountRoutes } from './account.ts'
 import { agentRoutes } from './agents.ts'
 import { auditRoutes } from './audit.ts'
-import { accountRoutes } from './auth.ts'
+import { signInRoutes } from './auth.ts'
 import { heartbeatRoutes } from './heartbeats.ts'
 import { monitorRoutes } from './monitors.ts'
 import { organizationRoutes } from './organization.ts'
 import { pushRoutes } from './push.ts'
+import { ssoRoutes } from './sso.ts'
 import { installationRoutes } from './system.ts'
 import { teamRoutes } from './team.ts'
 
 /** Every address of the HTTP API. */
 export const ROUTES = {
+  ...signInRoutes,
   ...accountRoutes,
   ...organizationRoutes,
   ...teamRoutes,
+  ...ssoRoutes,
   ...agentRoutes,
   ...auditRoutes,
   ...monitorRoutes,

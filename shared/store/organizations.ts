@@ -35,6 +35,10 @@ export async function renameOrganization(db: Queryable, id: string, name: string
   await db.query('update organizations set name = $2 where id = $1', [id, name])
 }
 
+export async function setSsoRequired(db: Queryable, id: string, required: boolean): Promise<void> {
+  await db.query('update organizations set sso_required = $2 where id = $1', [id, required])
+}
+
 /** With all that it has but the heartbeats, which nobody can read any more: they go with their days. */
 export async function deleteOrganization(db: Queryable, id: string): Promise<void> {
   await db.query('delete from organizations where id = $1', [id])

@@ -11,6 +11,7 @@ export interface NewSession {
   pepperVersion: number
   method: SignInMethod
   authenticatedAt: Date
+  createdAt: Date
   expiresAt: Date
   userAgent: string | null
   address: string | null
@@ -19,9 +20,9 @@ export interface NewSession {
 /** In a transaction of the person. */
 export async function insertSession(db: Queryable, session: NewSession): Promise<void> {
   await db.query(
-    `insert into sessions (id, user_id, organization_id, cookie_digest, pepper_version, method, authenticated_at, expires_at,
-       user_agent, address)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+    `insert into sessions (id, user_id, organization_id, cookie_digest, pepper_version, method, authenticated_at,
+       created_at, last_used_at, expires_at, user_agent, address)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $8, $9, $10, $11)`,
     [
       session.id,
       session.userId,
@@ -30,6 +31,7 @@ export async function insertSession(db: Queryable, session: NewSession): Promise
       session.pepperVersion,
       session.method,
       session.authenticatedAt,
+      session.createdAt,
       session.expiresAt,
       session.userAgent,
       session.address
@@ -132,4 +134,16 @@ export function listSessionsOf(
 /** In a transaction of the person: rows that can be of no use any more. */
 export async function deleteOldSessions(db: Queryable, userId: string, before: Date): Promise<void> {
   await db.query('delete from sessions where user_id = $1 and (expires_at < $2 or ended_at < $2)', [userId, before])
+}
+
+/** In a transaction of the person: every session that was opened this way, but the one to keep. */
+export async function endSessionsByMethod(
+  db: Queryable,
+  userId: string,
+  { method, keepId, at }: { method: SignInMethod; keepId: string; at: Date }
+): Promise<void> {
+  await db.query(
+    'update sessions set ended_at = $4 where user_id = $1 and method = $2 and id <> $3 and ended_at is null',
+    [userId, method, keepId, at]
+  )
 }

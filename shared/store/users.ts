@@ -38,6 +38,12 @@ export async function insertUser(db: Queryable, user: User & { passwordHash: str
   }
 }
 
+/** In a transaction of the person: their ways to sign in change one after the other. */
+export async function lockUser(db: Queryable, id: string): Promise<User | undefined> {
+  const [row] = await db.query<User>('select id, name, email from users where id = $1 for no key update', [id])
+  return row
+}
+
 /** In a transaction of the person. */
 export async function renameUser(db: Queryable, id: string, name: string): Promise<void> {
   await db.query('update users set name = $2 where id = $1', [id, name])

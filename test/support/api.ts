@@ -1,3 +1,4 @@
+import { Resolver } from 'node:dns/promises'
 import { readFileSync } from 'node:fs'
 import { request as requestPlain } from 'node:http'
 import { request as requestSecure } from 'node:https'
@@ -52,6 +53,9 @@ export interface TestApi {
   stop(): Promise<void>
 }
 
+type Parts = ServerOptions['parts']
+const NO_SSO: Parts['sso'] = { entra: null, google: null }
+
 interface ApiOptions {
   /** TLS by a generated certificate; else plain, as behind a proxy that ends TLS. */
   tls?: boolean
@@ -61,6 +65,10 @@ interface ApiOptions {
   /** Multiplies the limits of requests. */
   rateLimitScale?: number
   clock?: () => number
+  /** Identity providers; absent: none. */
+  sso?: Parts['sso']
+  /** Where proofs of domains are looked up. */
+  dns?: Parts['dns']
   /** Where mail is sent to; absent: none is configured. */
   smtpUrl?: string
 }
@@ -134,6 +142,9 @@ function openParts(stores: Stores, options: ApiOptions): { parts: ServerOptions[
     signingKeys,
     afterwards,
     mail,
+    sso: options.sso ?? NO_SSO,
+    ssoProviders: { entra: Boolean(options.sso?.entra), google: Boolean(options.sso?.google) },
+    dns: options.dns ?? new Resolver(),
     metrics,
     log,
     clock,
