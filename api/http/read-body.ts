@@ -35,7 +35,13 @@ export function readBytes(request: IncomingMessage, limit: number): Promise<Buff
 
 const JSON_TYPE = /^application\/(?:json|[\w.-]+\+json)\s*(?:;\s*charset=(?:"?utf-8"?)\s*)?$/i
 
-function requireJsonType(request: IncomingMessage): void {
+/** Does the request bring a body, be it empty? */
+export function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+}
+
+/** @throws AppError unsupported_media_type */
+export function requireJsonType(request: IncomingMessage): void {
   if (!JSON_TYPE.test(request.headers['content-type'] ?? '')) {
     throw new AppError('unsupported_media_type', { detail: 'Send the body as Content-Type: application/json.' })
   }

@@ -1,9 +1,9 @@
 import { v7 as uuidv7 } from 'uuid'
 import { AppError } from '../../shared/errors.ts'
-import { insertAudit } from '../../shared/store/audit.ts'
+import { insertAudit, insertPersonAudit } from '../../shared/store/audit.ts'
 import { insertMembership, listMemberships, type Membership } from '../../shared/store/memberships.ts'
 import { insertOrganization, type Organization } from '../../shared/store/organizations.ts'
-import { findUser, findUserByEmail, insertUser } from '../../shared/store/users.ts'
+import { findUserByEmail, insertUser, replacePasswordHash, type User } from '../../shared/store/users.ts'
 import type { Handlers } from '../http/contract.ts'
 import type { Parts } from '../parts.ts'
 import { normalizeEmail } from '../sign-in/email.ts'
@@ -21,17 +21,35 @@ function organizationOf(membership: Membership): Organization {
   return { id: membership.organization_id, name: membership.organization_name, plan: membership.plan }
 }
 
-function chooseMembership(memberships: Membership[], organizationId: string | undefined): Membership {
-  const wanted = memberships.filter((one) => organizationId === undefined || one.organization_id === organizationId)
-  const chosen = wanted.find((one) => !one.suspended) ?? wanted[0]
-  if (chosen === undefined) throw new AppError('invalid_credentials')
-  if (chosen.suspended) throw new AppError('organization_suspended')
-  return chosen
+/** An organization that asks for single sign-on is to a password as if the person did not belong to it. */
+function chooseMembership(memberships: Membership[], organizationId: string | undefined): Membership | undefined {
+  const id = organizationId?.toLowerCase()
+  const wanted = memberships.filter((one) => (id === undefined || one.organization_id === id) && !one.sso_required)
+  return wanted.find((one) => !one.suspended) ?? wanted[0]
 }
 
-export function createAuthHandlers({ parts, sessions, passwords }: Options): Pick<Handlers, 'signup' | 'login' | 'me'> {
+/** What is done after a sign-in was judged, so that its time tells nothing. */
+function createAftermath({ db, afterwards }: Parts, passwords: Passwords) {
+  return {
+    failed: ({ id: userId }: User, reason: string, { address, requestId }: { address: string; requestId: string }) =>
+      afterwards.run('note of a failed sign-in', () => {
+        const entry = { userId, action: 'session.failed', details: { method: 'password', reason } } as const
+        return insertPersonAudit(db, { ...entry, address, requestId })
+      }),
+    /** A hash of an older cost is made anew while the password is at hand. */
+    passed: ({ id, password_hash: stored }: User & { password_hash: string | null }, password: string) => {
+      if (stored === null || !passwords.isOutdated(stored)) return
+      afterwards.run('new hash of a password', async () =>
+        replacePasswordHash(db, id, stored, await passwords.hashNew(password))
+      )
+    }
+  }
+}
+
+export function createAuthHandlers({ parts, sessions, passwords }: Options): Pick<Handlers, 'signup' | 'login'> {
   const { db } = parts
   const guard = createGuard(parts)
+  const aftermath = createAftermath(parts, passwords)
 
   return {
     signup: async ({ body, address, request, requestId }) => {
@@ -68,20 +86,22 @@ export function createAuthHandlers({ parts, sessions, passwords }: Options): Pic
       await guard.enter(email, address)
       const user = await findUserByEmail(db, email)
       const matches = await passwords.matches(body.password, user?.password_hash ?? null)
-      if (user === undefined || !matches) throw new AppError('invalid_credentials')
+      if (user === undefined || !matches) {
+        if (user !== undefined) aftermath.failed(user, 'wrong_password', { address, requestId })
+        throw new AppError('invalid_credentials')
+      }
       const membership = chooseMembership(await listMemberships(db, user.id), body.organizationId)
+      if (membership === undefined) {
+        aftermath.failed(user, 'no_organization_for_password', { address, requestId })
+        throw new AppError('invalid_credentials')
+      }
+      if (membership.suspended) throw new AppError('organization_suspended')
       await guard.passed(email, address)
+      aftermath.passed(user, body.password)
       const organization = organizationOf(membership)
       const signIn = { user, organization, method: 'password', remember: body.remember } as const
       const started = await sessions.start(signIn, originOf({ address, request, requestId }))
       return { status: 200, body: started.body, headers: started.headers }
-    },
-
-    me: async ({ principal }) => {
-      const user = await db.tenant(principal.organizationId, (tx) => findUser(tx, principal.userId))
-      if (user === undefined) throw new AppError('unauthorized')
-      const organization = { id: principal.organizationId, name: principal.organizationName, plan: principal.plan }
-      return { status: 200, body: { user, organization, role: principal.role } }
     }
   }
 }

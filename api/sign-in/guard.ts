@@ -14,6 +14,8 @@ export interface Guard {
   enter(email: string, address: string): Promise<void>
   /** The attempt was good: the failed ones of the account are forgotten. */
   passed(email: string, address: string): Promise<void>
+  /** The failed attempts of the account are forgotten: its person has a new password. */
+  forgive(email: string): Promise<void>
   /** Counts a use of what may be guessed or abused, by network. @throws AppError rate_limited */
   ask(what: Asked, address: string): void
 }
@@ -49,6 +51,7 @@ export function createGuard({ signInLimits, counts, rateLimitScale, secrets, log
     passed: async (email, address) => {
       await Promise.all([orElse(log, account.forget(accountKey(email)), undefined), giveBack(address)])
     },
+    forgive: (email) => orElse(log, account.forget(accountKey(email)), undefined),
     ask: (what, address) => requireQuota(asked[what].take(networkOf(address)))
   }
 }

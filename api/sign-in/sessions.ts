@@ -9,6 +9,8 @@ import { insertAudit } from '../../shared/store/audit.ts'
 import type { Organization } from '../../shared/store/organizations.ts'
 import { insertRefreshToken } from '../../shared/store/refresh-tokens.ts'
 import {
+  deleteOldSessions,
+  endSession,
   type FoundSession,
   findSession,
   insertSession,
@@ -17,6 +19,7 @@ import {
 } from '../../shared/store/sessions.ts'
 import type { User } from '../../shared/store/users.ts'
 import { JWT_SECONDS, type Tokens } from './tokens.ts'
+import { createTurns } from './turns.ts'
 
 /** `__Host-`: the browser takes it only over HTTPS, for this host alone and every path (RFC 6265bis §4.1.3.2). */
 export const SESSION_COOKIE = '__Host-session'
@@ -27,12 +30,20 @@ const LIFE_MS = 30 * DAY_MS
 /** `last_used_at` is written at most this often. */
 const TOUCH_MS = 60_000
 const TOKEN_LENGTH = 43
+/**
+ * Sessions that are written at once, and that may wait for it. Each holds a database connection until the disk has it, and
+ * a rush of sign-ins must leave connections to all other requests.
+ */
+const OPENING = 3
+const MAX_WAITING = 200
 
 /** Where a sign-in came from. */
 export interface Origin {
   address: string
   userAgent: string | null
   requestId: string
+  /** The `Cookie` header: a session that it shows gives way to the new one. */
+  cookie?: string | undefined
 }
 
 /** Of a `Call`. */
@@ -45,7 +56,8 @@ export function originOf({
   request: IncomingMessage
   requestId: string
 }): Origin {
-  return { address, userAgent: request.headers['user-agent'] ?? null, requestId }
+  const { 'user-agent': userAgent = null, cookie } = request.headers
+  return { address, userAgent, requestId, cookie }
 }
 
 export interface SignIn {
@@ -66,7 +78,7 @@ export interface StartedSession {
 }
 
 export interface Sessions {
-  /** Opens a session and signs its first JWT. */
+  /** Opens a session and signs its first JWT. A session that the browser had gives way, whosever it was. */
   start(signIn: SignIn, origin: Origin): Promise<StartedSession>
   /** The session of this `Cookie` header, or null; notes that it was used. */
   find(cookieHeader: string | undefined): Promise<FoundSession | null>
@@ -126,8 +138,28 @@ async function find(header: string | undefined, { db, secrets, clock }: Options)
   return session
 }
 
+/** A browser holds one session; the one before would only lie about, for who finds its cookie. */
+async function endShown({ cookie, address, requestId }: Origin, options: Options): Promise<void> {
+  const shown = await find(cookie, options)
+  if (shown === null) return
+  const { id, user_id: userId, organization_id: organizationId } = shown
+  await options.db.person(userId, organizationId, async (tx) => {
+    if (!(await endSession(tx, id, new Date(options.clock())))) return
+    await insertAudit(tx, {
+      organizationId,
+      actor: { kind: 'user', id: userId },
+      action: 'session.ended',
+      target: { kind: 'session', id },
+      details: { reason: 'replaced' },
+      address,
+      requestId
+    })
+  })
+}
+
 export function createSessions(options: Options): Sessions {
   const { db, secrets, tokens, clock } = options
+  const turn = createTurns(OPENING, MAX_WAITING)
   const giveRefreshToken: Sessions['giveRefreshToken'] = async (tx, sessionId) => {
     const refreshToken = `pgr_${randomBase62(TOKEN_LENGTH)}`
     await insertRefreshToken(tx, { digest: secrets.digest(refreshToken), pepperVersion: secrets.version, sessionId })
@@ -150,6 +182,8 @@ export function createSessions(options: Options): Sessions {
     start: async ({ user, organization, method, remember = false, authenticatedAt = clock() }, origin) => {
       const { id: userId, name, email } = user
       const [id, cookie] = [uuidv7(), randomBase62(TOKEN_LENGTH)]
+      const now = clock()
+      await endShown(origin, options)
       const session = {
         id,
         userId,
@@ -157,12 +191,14 @@ export function createSessions(options: Options): Sessions {
         method,
         authenticatedAt: new Date(authenticatedAt)
       }
-      const refreshToken = await db.person(userId, organization.id, async (tx) => {
+      const open = async (tx: Queryable) => {
+        await deleteOldSessions(tx, userId, new Date(now - LIFE_MS))
         await insertSession(tx, {
           ...session,
+          createdAt: new Date(now),
           cookieDigest: secrets.digest(cookie),
           pepperVersion: secrets.version,
-          expiresAt: new Date(clock() + LIFE_MS),
+          expiresAt: new Date(now + LIFE_MS),
           userAgent: origin.userAgent?.slice(0, 500) ?? null,
           address: origin.address
         })

@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { idField, nameField } from './fields.ts'
+import { idField, nameField, timeField } from './fields.ts'
 import { ROLES } from './permissions.ts'
-import type { Route } from './route.ts'
+import { DONE_ANSWER, type Route } from './route.ts'
 
 /** Longest password, in UTF-8 bytes; the shortest, in characters after NFKC. */
 export const MAX_PASSWORD_BYTES = 1024
@@ -41,8 +41,10 @@ export const loginBodySchema = z
   .meta({ id: 'Login' })
 export type LoginBody = z.output<typeof loginBodySchema>
 
-const userSchema = z.object({ id: idField, name: z.string(), email: z.string() }).meta({ id: 'User' })
-const organizationSchema = z.object({ id: idField, name: z.string(), plan: z.string() }).meta({ id: 'Organization' })
+export const userSchema = z.object({ id: idField, name: z.string(), email: z.string() }).meta({ id: 'User' })
+export const organizationSchema = z
+  .object({ id: idField, name: z.string(), plan: z.string() })
+  .meta({ id: 'Organization' })
 
 export const signedInSchema = z
   .object({
@@ -56,11 +58,67 @@ export const signedInSchema = z
   .meta({ id: 'SignedIn' })
 export type SignedIn = z.output<typeof signedInSchema>
 
-export const meSchema = z
-  .object({ user: userSchema, organization: organizationSchema, role: z.enum(ROLES) })
-  .meta({ id: 'Me' })
+export const refreshBodySchema = z.strictObject({ refreshToken: z.string().max(1000) }).meta({ id: 'Refresh' })
 
-export const accountRoutes = {
+export const refreshedSchema = signedInSchema
+  .pick({ jwt: true, tokenType: true, expiresIn: true })
+  .extend({ refreshToken: z.string().meta({ description: 'Takes the place of the one that was sent.' }) })
+  .meta({ id: 'Refreshed' })
+
+export const logoutBodySchema = z
+  .strictObject({
+    refreshToken: z
+      .string()
+      .max(1000)
+      .optional()
+      .meta({ description: 'Its session ends as well, where it is another one of the same person.' })
+  })
+  .meta({ id: 'Logout' })
+
+export const switchBodySchema = z.strictObject({ organizationId: idField }).meta({ id: 'Switch' })
+
+/** `user` is null for who is not signed in; then the rest is absent. */
+export const sessionSchema = z
+  .object({
+    user: userSchema.nullable(),
+    organization: organizationSchema.optional(),
+    role: z.enum(ROLES).optional(),
+    organizations: z
+      .array(
+        organizationSchema
+          .extend({ role: z.enum(ROLES), suspended: z.boolean(), ssoRequired: z.boolean() })
+          .meta({ id: 'OwnOrganization' })
+      )
+      .optional()
+      .meta({ description: 'All that the person belongs to, the oldest membership first.' }),
+    authenticatedAt: timeField
+      .optional()
+      .meta({ description: 'When the person last proved who they are; some changes ask for the last ten minutes.' })
+  })
+  .meta({ id: 'Session' })
+export type SessionAnswer = z.output<typeof sessionSchema>
+
+export const methodsSchema = z
+  .object({
+    password: z.boolean(),
+    entra: z.boolean(),
+    google: z.boolean(),
+    passwordReset: z.boolean().meta({ description: 'Whether a forgotten password can be reset by mail.' })
+  })
+  .meta({ id: 'SignInMethods' })
+
+export const forgotPasswordBodySchema = z
+  .strictObject({ email: z.string().max(1000) })
+  .meta({ id: 'ForgottenPassword' })
+
+export const resetPasswordBodySchema = z
+  .strictObject({
+    token: z.string().max(1000).meta({ description: 'Of the link in the mail.' }),
+    password: newPasswordField
+  })
+  .meta({ id: 'PasswordReset' })
+
+export const signInRoutes = {
   signup: {
     method: 'POST',
     path: '/v1/auth/signup',
@@ -81,12 +139,74 @@ export const accountRoutes = {
     answers: { 200: { description: 'Signed in.', schema: signedInSchema } },
     problems: ['invalid_credentials', 'organization_suspended', 'rate_limited']
   },
-  me: {
-    method: 'GET',
-    path: '/v1/me',
+  refreshSession: {
+    method: 'POST',
+    path: '/v1/auth/refresh',
+    auth: 'none',
+    tag: 'Sign-in',
+    summary: 'Exchange a refresh token for a new JWT and the next refresh token.',
+    description:
+      'Each refresh token is used once. One that comes again later than 10 s after its use ends its session. A session ends ' +
+      'after 14 days without use, and after 30 days in any case.',
+    body: refreshBodySchema,
+    answers: { 200: { description: 'Refreshed.', schema: refreshedSchema } },
+    problems: ['unauthorized', 'organization_suspended', 'rate_limited']
+  },
+  logout: {
+    method: 'POST',
+    path: '/v1/auth/logout',
     auth: 'account',
     tag: 'Sign-in',
-    summary: 'Who is signed in, and in which organization.',
-    answers: { 200: { description: 'The signed-in person.', schema: meSchema } }
+    summary: 'End the session with its cookie and its refresh tokens. A JWT runs out by itself, within 24 hours.',
+    body: logoutBodySchema,
+    bodyOptional: true,
+    answers: DONE_ANSWER
+  },
+  switchOrganization: {
+    method: 'POST',
+    path: '/v1/auth/switch',
+    auth: 'account',
+    tag: 'Sign-in',
+    summary: 'Be signed in to another organization of the same person, without showing the password again.',
+    body: switchBodySchema,
+    answers: { 200: { description: 'Signed in there.', schema: signedInSchema } },
+    problems: ['not_found', 'sso_required']
+  },
+  readSession: {
+    method: 'GET',
+    path: '/v1/auth/session',
+    auth: 'none',
+    tag: 'Sign-in',
+    summary: 'Who is signed in, and where else they belong; `user` is null for nobody.',
+    answers: { 200: { description: 'Who it is.', schema: sessionSchema } }
+  },
+  signInMethods: {
+    method: 'GET',
+    path: '/v1/auth/methods',
+    auth: 'none',
+    tag: 'Sign-in',
+    summary: 'Which ways to sign in this installation offers.',
+    answers: { 200: { description: 'The ways.', schema: methodsSchema } }
+  },
+  forgotPassword: {
+    method: 'POST',
+    path: '/v1/auth/password/forgot',
+    auth: 'none',
+    tag: 'Sign-in',
+    summary: 'Ask for a mail with a link that sets a new password.',
+    description: 'The answer is the same whether there is such an account or not, and whether mail can be sent or not.',
+    body: forgotPasswordBodySchema,
+    answers: { 202: { description: 'If there is such an account, the mail is on its way.' } },
+    problems: ['rate_limited']
+  },
+  resetPassword: {
+    method: 'POST',
+    path: '/v1/auth/password/reset',
+    auth: 'none',
+    tag: 'Sign-in',
+    summary: 'Set a new password by the link of a mail. It is used once, within an hour; every session ends.',
+    body: resetPasswordBodySchema,
+    answers: DONE_ANSWER,
+    problems: ['reset_invalid', 'password_too_short', 'password_too_common', 'rate_limited']
   }
 } as const satisfies Record<string, Route>

@@ -1,6 +1,7 @@
 import { v7 as uuidv7 } from 'uuid'
 import type { AuditAction, AuditActorKind } from '../contract/audit.ts'
 import type { Queryable } from '../db.ts'
+import { listMemberships } from './memberships.ts'
 
 export interface AuditEntry {
   organizationId: string
@@ -36,6 +37,23 @@ export async function insertAudit(db: Queryable, entry: AuditEntry): Promise<voi
       requestId
     ]
   )
+}
+
+/** What a person did outside of any one organization is told in each of theirs. */
+export async function insertPersonAudit(
+  db: Queryable,
+  entry: Pick<AuditEntry, 'action' | 'details' | 'address' | 'requestId'> & { userId: string }
+): Promise<void> {
+  const { userId, action, details, address, requestId } = entry
+  const ids = (await listMemberships(db, userId)).map(() => uuidv7())
+  await db.query('select audit_person($1, $2, $3, $4, $5, $6)', [
+    userId,
+    ids,
+    action,
+    JSON.stringify(details ?? {}),
+    address,
+    requestId
+  ])
 }
 
 /** What to show of the trail; null: whatever it is. */

@@ -29,6 +29,12 @@ export async function findPasswordReset(db: Queryable, digest: Buffer): Promise<
   return row
 }
 
+/** In a transaction of the person: how many links there are, used ones included. */
+export async function countPasswordResets(db: Queryable, userId: string): Promise<number> {
+  const [row] = await db.query<{ count: number }>('select count(*) from password_resets where user_id = $1', [userId])
+  return row?.count ?? 0
+}
+
 /** In a transaction of the person. Returns whether it was still good: of two uses at once one wins. */
 export async function usePasswordReset(db: Queryable, digest: Buffer, at: Date): Promise<boolean> {
   const rows = await db.query(
@@ -38,7 +44,12 @@ export async function usePasswordReset(db: Queryable, digest: Buffer, at: Date):
   return rows.length > 0
 }
 
-/** In a transaction of the person: links that were asked for earlier are void. */
-export async function deletePasswordResets(db: Queryable, userId: string): Promise<void> {
-  await db.query('delete from password_resets where user_id = $1', [userId])
+/** In a transaction of the person: those that have run out. */
+export async function deleteOldPasswordResets(db: Queryable, userId: string, now: Date): Promise<void> {
+  await db.query('delete from password_resets where user_id = $1 and expires_at <= $2', [userId, now])
+}
+
+/** In a transaction of the person: no link that was asked for until now works any more. They still count. */
+export async function voidPasswordResets(db: Queryable, userId: string, at: Date): Promise<void> {
+  await db.query('update password_resets set used_at = $2 where user_id = $1 and used_at is null', [userId, at])
 }
