@@ -101,7 +101,7 @@ export async function startBarePipeline(ground: Ground): Promise<Pipeline> {
   })
 }
 
-async function untilReady(child: BenchProcess, adminPort: number): Promise<void> {
+export async function untilReady(child: BenchProcess, adminPort: number): Promise<void> {
   const deadline = Date.now() + READY_MS
   for (;;) {
     const answer = await fetch(`http://127.0.0.1:${adminPort}/readyz`).catch(() => null)
