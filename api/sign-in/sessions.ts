@@ -212,7 +212,8 @@ export function createSessions(options: Options): Sessions {
           requestId: origin.requestId
         })
         return remember ? giveRefreshToken(tx, id) : undefined
-      })
+      }
+      const refreshToken = await turn(() => db.person(userId, organization.id, open))
       const body: SignedIn = {
         jwt: await issueJwt(session),
         tokenType: 'Bearer',
