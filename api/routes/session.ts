@@ -63,7 +63,7 @@ function createReaders({ parts, authenticate }: Options): Pick<SessionHandlers, 
 
     signInMethods: () => ({
       status: 200,
-      body: { password: true, entra: false, google: false, passwordReset: parts.mail.configured }
+      body: { password: true, ...parts.ssoProviders, passwordReset: parts.mail.configured }
     })
   }
 }
@@ -111,7 +111,8 @@ export function createSessionHandlers(options: Options): SessionHandlers {
       const wanted = memberships.find((one) => one.organization_id === body.organizationId.toLowerCase())
       if (wanted === undefined) throw new AppError('not_found')
       if (wanted.suspended) throw new AppError('organization_suspended')
-      if (wanted.sso_required && person.method === 'password') throw new AppError('sso_required')
+      // A session does not tell whether the provider that vouched is the one that this organization is bound to.
+      if (wanted.sso_required && wanted.organization_id !== principal.organizationId) throw new AppError('sso_required')
       const organization = { id: wanted.organization_id, name: wanted.organization_name, plan: wanted.plan }
       const started = await sessions.start({ ...person, organization }, originOf(call))
       return { status: 200, body: started.body, headers: started.headers }

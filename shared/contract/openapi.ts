@@ -3,11 +3,12 @@ import { ERRORS, type ErrorCode } from '../protocol/errors.ts'
 import { problemSchema } from './fields.ts'
 import { rejectedProblemSchema } from './heartbeats.ts'
 import { mayRole, ROLES, scopeOf } from './permissions.ts'
-import type { Auth, Route } from './route.ts'
+import type { Answer, Auth, Route } from './route.ts'
 import { ROUTES } from './routes.ts'
 import { VERSION } from './version.ts'
 
 type Method = RouteConfig['method']
+type ResponseContent = NonNullable<Extract<RouteConfig['responses'][string], { content?: unknown }>['content']>
 
 /** For `ANY` the methods that clients really send are described. */
 function methodsOf(route: Route): Method[] {
@@ -65,11 +66,17 @@ function describeAuth(auth: Auth): string {
   return `${people}${scope === null ? '' : ` A key needs the scope \`${scope}\`.`}`.trim()
 }
 
+function contentOf({ schema, contentType = 'application/json', streams = [] }: Answer): { content?: ResponseContent } {
+  if (schema === undefined) return {}
+  const text = { schema: { type: 'string' as const } }
+  return { content: { [contentType]: { schema }, ...Object.fromEntries(streams.map((type) => [type, text])) } }
+}
+
 function goodAnswers(route: Route): RouteConfig['responses'] {
   return Object.fromEntries(
-    Object.entries(route.answers).map(([status, { description, schema, contentType = 'application/json' }]) => [
+    Object.entries(route.answers).map(([status, answer]) => [
       status,
-      { description, ...(schema === undefined ? {} : { content: { [contentType]: { schema } } }) }
+      { description: answer.description, ...contentOf(answer) }
     ])
   )
 }
@@ -103,6 +110,12 @@ export function buildOpenApi(apiUrl: string): Record<string, unknown> {
     scheme: 'bearer',
     description: 'A JWT of POST /v1/auth/login, or an API key of an agent or a service.'
   })
+  registry.registerComponent('securitySchemes', 'session', {
+    type: 'apiKey',
+    in: 'cookie',
+    name: '__Host-session',
+    description: 'Set by a sign-in, for pages of APP_URL only.'
+  })
   for (const [name, route] of Object.entries(ROUTES)) {
     for (const method of methodsOf(route)) registry.registerPath(describeRoute(name, route, method))
   }
@@ -117,7 +130,7 @@ export function buildOpenApi(apiUrl: string): Record<string, unknown> {
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' }
     },
     servers: [{ url: apiUrl }],
-    security: [{ bearer: [] }],
+    security: [{ bearer: [] }, { session: [] }],
     tags: [...new Set(Object.values(ROUTES).map((route) => route.tag))].map((name) => ({ name }))
   })
   // A plain JSON document from here on.
