@@ -21,6 +21,11 @@ function mappedIpv4(groups: readonly string[]): string | null {
   return [high >> 8, high & 255, low >> 8, low & 255].join('.')
 }
 
+/** An address as people know it: an IPv4 one in its own words, whatever the socket calls it. */
+export function readableAddress(address: string): string {
+  return (isIP(address) === 6 ? mappedIpv4(groupsOf(address)) : null) ?? address
+}
+
 /** A network that one person commands: the IPv4 address, or the /64 of an IPv6 one. */
 export function networkOf(address: string): string {
   const plain = address.split('%', 1)[0] ?? ''

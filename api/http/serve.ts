@@ -3,7 +3,7 @@ import type { Request } from 'express'
 import { BODY_LIMIT, type Route } from '../../shared/contract/route.ts'
 import type { Standing } from '../../shared/counts.ts'
 import type { Log } from '../../shared/log.ts'
-import { networkOf } from '../../shared/network.ts'
+import { networkOf, readableAddress } from '../../shared/network.ts'
 import { type Authenticate, authorize, type Principal, requireRecent } from './authenticate.ts'
 import { requireOwnSite } from './cross-site.ts'
 import type { Limits } from './limits.ts'
@@ -93,7 +93,7 @@ async function readCall(route: Route, exchange: Exchange): Promise<AnyCall> {
     body = nothing ? {} : await readJson(request, route.bodyLimit ?? BODY_LIMIT)
     if (!route.itemwise) body = checkBody(route.body, body)
   }
-  return { params, query, body, principal, request, address: request.ip ?? '', requestId, log }
+  return { params, query, body, principal, request, address: readableAddress(request.ip ?? ''), requestId, log }
 }
 
 function send(response: ServerResponse, route: Route, reply: AnyReply): void {

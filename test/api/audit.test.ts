@@ -37,7 +37,7 @@ t.test('signing up leaves who founded the organization and from where', async (t
     {
       actor: { kind: 'user', id: alice.id, name: alice.email },
       target: { kind: 'organization', id: alice.organizationId, name: "Alice's" },
-      address: /127\.0\.0\.1|::1/
+      address: /^(127\.0\.0\.1|::1)$/
     }
   ])
 })

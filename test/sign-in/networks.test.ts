@@ -1,5 +1,5 @@
 import { t } from 'tap'
-import { networkOf } from '../../shared/network.ts'
+import { networkOf, readableAddress } from '../../shared/network.ts'
 
 const networks: Array<[address: string, network: string]> = [
   ['192.0.2.7', '192.0.2.7'],
@@ -19,3 +19,10 @@ for (const [address, network] of networks) {
     t.equal(networkOf(address), network)
   })
 }
+
+t.test('an address is told in the words that people use for it', async (t) => {
+  t.equal(readableAddress('::ffff:192.0.2.7'), '192.0.2.7')
+  t.equal(readableAddress('::FFFF:c000:207'), '192.0.2.7')
+  for (const address of ['192.0.2.7', '2001:db8::1', 'fe80::1%eth0', '::1', ''])
+    t.equal(readableAddress(address), address)
+})
