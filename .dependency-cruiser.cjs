@@ -21,7 +21,7 @@ const starters = [
   '^gateway/(gateway|read-frame|resume)\\.ts$',
   '^api/(app|server)\\.ts$',
   '^api/(afterwards|mail/mail|sign-in/signing-keys)\\.ts$',
-  '^worker/(worker|history|late-heartbeats|rollup|monitor-state|silence|sweep)\\.ts$',
+  '^worker/(worker|history|late-heartbeats|rollup|group-writer|monitor-state|silence|sweep)\\.ts$',
   '^agent/(connection|outbox|schedule|config)\\.ts$',
   '^agent/checks/',
   '^local/(postgres|redis)\\.ts$'

@@ -20,6 +20,9 @@ export const METRICS = {
   pulsegate_worker_skipped_total: 'Heartbeats of monitors deleted before they were written.',
   pulsegate_worker_transitions_total: 'State changes written.',
   pulsegate_worker_group_seconds: 'Time of one transaction of a group of jobs.',
+  pulsegate_sweep_seconds: 'Time of one round over passed deadlines.',
+  pulsegate_sweep_transitions_total: 'State changes that silence made.',
+  pulsegate_sweep_lag_seconds: 'How far deadlines are judged behind now; heartbeats that wait hold it back.',
   pulsegate_queue_jobs: 'Jobs in the ingest queues, by state; failed are the dead letters.'
 } as const
 export type MetricName = keyof typeof METRICS

@@ -1,32 +1,38 @@
 import { HEARTBEAT_STATUSES, RECORD_STATUSES } from '../shared/protocol/heartbeat.ts'
-import type {
-  MonitorBeats,
-  MonitorStateChange,
-  MonitorStateRow,
-  NewTransition
+import type { RunMark } from '../shared/store/monitor-runs.ts'
+import {
+  type MonitorBeats,
+  type MonitorStateChange,
+  type MonitorStateRow,
+  type NewTransition,
+  steadyCode
 } from '../shared/store/monitor-states.ts'
 import type { Group } from './group.ts'
-import { advance, type Beat, LIVE_MS, liveWindow, type MonitorStatus } from './monitor-state.ts'
+import { advance, type Beat, LIVE_MS, liveWindow, type MonitorStatus, type Rules } from './monitor-state.ts'
 
 /** What the heartbeats of a group change. */
 export interface Folded {
   changes: MonitorStateChange[]
   transitions: NewTransition[]
+  runs: RunMark[]
 }
 
 /** The source that told all these rows, when they may be settled without the fold, else null. */
 function soleSource(group: Group, rows: readonly number[]): string | null {
   const first = rows[0] as number
   const status = group.statuses[first] as number
-  const sourceId = group.sourceIds[group.sources[first] as number] as string
+  const source = group.sources[first] as number
+  const sourceId = group.sourceIds[source] as string
   if (status >= HEARTBEAT_STATUSES.length) return null
+  if (group.rids.size > 0 && rows.some((row) => group.rids.has(row))) return null
   let last = Number.NEGATIVE_INFINITY
   for (const row of rows) {
     const timestamp = group.timestamps[row] as number
+    const other = group.sources[row] as number
     if (timestamp <= last || group.statuses[row] !== status) return null
     // Young enough to be live whatever the monitor's interval.
     if ((group.receivedAt[row] as number) - timestamp > LIVE_MS) return null
-    if (group.sourceIds[group.sources[row] as number] !== sourceId) return null
+    if (group.sourceIds[other] !== sourceId || group.bySocket[other] !== group.bySocket[source]) return null
     last = timestamp
   }
   return sourceId
@@ -39,12 +45,15 @@ function soleSource(group: Group, rows: readonly number[]): string | null {
 export function beatsOfMonitor(group: Group, monitorKey: number, rows: readonly number[]): MonitorBeats {
   const first = rows[0] as number
   const last = rows[rows.length - 1] as number
+  let received = 0
+  for (const row of rows) received = Math.max(received, group.receivedAt[row] as number)
   return {
     monitorKey,
     sourceId: soleSource(group, rows),
-    status: group.statuses[first] as number,
+    steady: steadyCode(group.statuses[first] as number, group.bySocket[group.sources[first] as number] as boolean),
     first: group.timestamps[first] as number,
-    last: group.timestamps[last] as number
+    last: group.timestamps[last] as number,
+    received
   }
 }
 
@@ -54,11 +63,13 @@ function beatsOf(group: Group, rows: readonly number[]): Beat[] {
   for (const row of rows) {
     const status = RECORD_STATUSES[group.statuses[row] as number]
     if (status !== 'up' && status !== 'down' && status !== 'degraded') continue
+    const source = group.sources[row] as number
     beats.push({
-      sourceId: group.sourceIds[group.sources[row] as number] as string,
+      sourceId: group.sourceIds[source] as string,
       status,
       timestamp: group.timestamps[row] as number,
-      receivedAt: group.receivedAt[row] as number
+      receivedAt: group.receivedAt[row] as number,
+      bySocket: group.bySocket[source] as boolean
     })
   }
   // The sort is stable: of two with one identity the first to arrive stays first, and the other is not newer.
@@ -73,32 +84,73 @@ function toStatus(row: MonitorStateRow): MonitorStatus {
     state: row.state,
     stateReason: row.state_reason,
     stateSince: row.state_since.getTime(),
+    observed: row.observed,
+    streak: row.streak,
+    streakSince: row.streak_since?.getTime() ?? null,
     lastHeartbeatAt,
+    lastReceivedAt: row.last_received_at?.getTime() ?? null,
+    bySocket: row.by_socket,
     liveSources
   }
 }
 
-function toChange(monitorKey: number, status: MonitorStatus): MonitorStateChange {
+function dateOf(time: number | null): Date | null {
+  return time === null ? null : new Date(time)
+}
+
+/** The sweep finds the true deadline; it must not come after it. */
+function firstCheckOf(row: MonitorStateRow, status: MonitorStatus): Date | null {
+  if (status.lastReceivedAt === null || status.state === 'paused') return null
+  return new Date(status.lastReceivedAt + row.grace_seconds * 1000)
+}
+
+function toChange(row: MonitorStateRow, status: MonitorStatus): MonitorStateChange {
   const sources = Object.entries(status.liveSources)
   const lastSourceId = sources.find(([, timestamp]) => timestamp === status.lastHeartbeatAt)?.[0] ?? null
   return {
-    monitorKey,
+    monitorKey: row.monitor_key,
     state: status.state,
     stateReason: status.stateReason,
     stateSince: new Date(status.stateSince),
-    lastHeartbeatAt: status.lastHeartbeatAt === null ? null : new Date(status.lastHeartbeatAt),
+    observed: status.observed,
+    streak: status.streak,
+    streakSince: dateOf(status.streakSince),
+    lastHeartbeatAt: dateOf(status.lastHeartbeatAt),
+    lastReceivedAt: dateOf(status.lastReceivedAt),
+    bySocket: status.bySocket,
     lastSourceId,
-    otherSources: JSON.stringify(Object.fromEntries(sources.filter(([sourceId]) => sourceId !== lastSourceId)))
+    otherSources: JSON.stringify(Object.fromEntries(sources.filter(([sourceId]) => sourceId !== lastSourceId))),
+    checkAt: firstCheckOf(row, status)
+  }
+}
+
+/**
+ * Begins and ends of runs. An end without an id is told only while a run is open: nearly every heartbeat would be one. So a
+ * beginning that comes after its end is known by the newest heartbeat.
+ */
+function foldRuns(group: Group, row: MonitorStateRow, rows: readonly number[], into: Folded): void {
+  let running = row.running
+  for (const index of rows) {
+    const status = RECORD_STATUSES[group.statuses[index] as number]
+    const rid = group.rids.get(index) ?? ''
+    const at = group.timestamps[index] as number
+    const mark = { monitorKey: row.monitor_key, organizationId: row.organization_id, rid }
+    if (status === 'start') {
+      if (rid === '' && at < (row.last_heartbeat_at?.getTime() ?? 0)) continue
+      into.runs.push({ ...mark, startedAt: at, endedAt: null })
+      running = true
+    } else if (status !== 'log' && (running || rid !== '')) into.runs.push({ ...mark, startedAt: null, endedAt: at })
   }
 }
 
 /** Folds the rows of one monitor into its locked state. */
 export function foldMonitor(group: Group, row: MonitorStateRow, rows: readonly number[], into: Folded): void {
   const status = toStatus(row)
-  const windowMs = liveWindow(row.interval_seconds, row.grace_seconds)
+  const { confirmations, recoveries } = row
+  const rules: Rules = { windowMs: liveWindow(row.interval_seconds, row.grace_seconds), confirmations, recoveries }
   const before = JSON.stringify(status.liveSources)
   for (const beat of beatsOf(group, rows)) {
-    const transition = advance(status, beat, windowMs)
+    const transition = advance(status, beat, rules)
     if (transition === null) continue
     into.transitions.push({
       monitorKey: row.monitor_key,
@@ -109,6 +161,7 @@ export function foldMonitor(group: Group, row: MonitorStateRow, rows: readonly n
       reason: transition.reason
     })
   }
+  if (row.max_runtime_seconds !== null) foldRuns(group, row, rows, into)
   // Every live heartbeat leaves its mark there; without one nothing else can have changed.
-  if (JSON.stringify(status.liveSources) !== before) into.changes.push(toChange(row.monitor_key, status))
+  if (JSON.stringify(status.liveSources) !== before) into.changes.push(toChange(row, status))
 }

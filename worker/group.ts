@@ -14,6 +14,10 @@ export interface Group {
   /** Index in sourceIds. */
   readonly sources: Int32Array
   readonly sourceIds: string[]
+  /** Of each source: did it come over a socket? */
+  readonly bySocket: boolean[]
+  /** Ids of runs, of the few rows that name one. */
+  readonly rids: Map<number, string>
   readonly messages: Map<number, string>
   /** Rows of each monitor in the order of arrival, by ascending monitor key. */
   readonly rowsByMonitor: Map<number, number[]>
@@ -70,11 +74,17 @@ export function mergeJobs(jobs: readonly IngestJob[]): Group {
   const latencies = new Float64Array(size)
   const sources = new Int32Array(size)
   const sourceIds: string[] = []
+  const bySocket: boolean[] = []
+  const rids = new Map<number, string>()
   const messages = new Map<number, string>()
   let start = 0
   for (const job of jobs) {
     const firstSource = sourceIds.length
-    for (const [sourceId] of job.sources) sourceIds.push(sourceId)
+    for (const [sourceId, way] of job.sources) {
+      sourceIds.push(sourceId)
+      bySocket.push(way === 'socket')
+    }
+    for (const [row, rid] of job.rids ?? []) rids.set(start + row, rid)
     for (const [row, text] of job.texts) messages.set(start + row, text)
     monitorKeys.set(job.m, start)
     statuses.set(job.s, start)
@@ -95,6 +105,8 @@ export function mergeJobs(jobs: readonly IngestJob[]): Group {
     latencies,
     sources,
     sourceIds,
+    bySocket,
+    rids,
     messages,
     rowsByMonitor: sortRows(monitorKeys)
   }

@@ -2,25 +2,48 @@
  * What a heartbeat does to its monitor. Pure: no clock, no database; tested by table and by random sequences.
  */
 export type MonitorState = 'pending' | 'up' | 'down' | 'degraded' | 'unknown' | 'paused'
+/** What a source may say. */
+export type Observation = 'up' | 'down' | 'degraded'
 
 /** What is known of a monitor; `advance` changes it in place. Times are epoch ms. */
 export interface MonitorStatus {
   state: MonitorState
   stateReason: string
   stateSince: number
+  /** What the newest live heartbeat said, confirmed or not; null before the first. */
+  observed: Observation | null
+  /** How many heartbeats in a row contradict the state. */
+  streak: number
+  /** Timestamp of the first of them. */
+  streakSince: number | null
   /** Timestamp of the newest live heartbeat of any source, or null before the first. */
   lastHeartbeatAt: number | null
+  /** When the last live heartbeat reached the edge: silence is counted from here. */
+  lastReceivedAt: number | null
+  /** Did the newest live heartbeat come over a socket? Null before the first. */
+  bySocket: boolean | null
   /** Timestamp of the newest live heartbeat of each source. */
   liveSources: Record<string, number>
 }
 
+/** The configuration that decides what a heartbeat does. */
+export interface Rules {
+  /** How old a live heartbeat may be when it arrives, in milliseconds (`liveWindow`). */
+  windowMs: number
+  /** `down` heartbeats in a row that make the monitor down. */
+  confirmations: number
+  /** Other heartbeats in a row that end an outage. */
+  recoveries: number
+}
+
 export interface Beat {
   sourceId: string
-  status: 'up' | 'down' | 'degraded'
+  status: Observation
   /** When it happened, as its source says. */
   timestamp: number
   /** When it reached the edge. */
   receivedAt: number
+  bySocket: boolean
 }
 
 export interface Transition {
@@ -65,19 +88,53 @@ function forget(status: MonitorStatus, windowMs: number): void {
 }
 
 /**
- * Folds one heartbeat into its monitor. The state follows the heartbeat with the newest timestamp, in whatever order they
- * arrive. Returns the transition that it causes, or null.
+ * Moves the monitor into another state. A source's clock may be behind what is known already; a state never begins before
+ * the one that it follows.
  */
-export function advance(status: MonitorStatus, beat: Beat, windowMs: number): Transition | null {
-  if (!isLive(status, beat, windowMs)) return null
+export function change(status: MonitorStatus, to: MonitorState, at: number, reason: string): Transition {
+  const transition = { from: status.state, to, at: Math.max(at, status.stateSince), reason }
+  status.state = to
+  status.stateReason = reason
+  status.stateSince = transition.at
+  status.streak = 0
+  status.streakSince = null
+  return transition
+}
+
+/** How many heartbeats like this one it takes in a row to leave the state; 1 where nothing has to be confirmed. */
+function neededFor(state: MonitorState, said: Observation, { confirmations, recoveries }: Rules): number {
+  if ((state === 'up' || state === 'degraded') && said === 'down') return confirmations
+  return state === 'down' && said !== 'down' ? recoveries : 1
+}
+
+/** What the newest heartbeat makes of the state. */
+function follow(status: MonitorStatus, { status: said, timestamp }: Beat, rules: Rules): Transition | null {
+  status.observed = said
+  if (status.state === said || status.state === 'paused') {
+    status.streak = 0
+    status.streakSince = null
+    return null
+  }
+  const needed = neededFor(status.state, said, rules)
+  if (needed === 1) return change(status, said, timestamp, 'reported')
+  status.streak++
+  status.streakSince ??= timestamp
+  if (status.streak < needed) return null
+  // An outage began with the first of those that confirm it; it ends when the end is confirmed.
+  return change(status, said, said === 'down' ? status.streakSince : timestamp, 'reported')
+}
+
+/**
+ * Folds one heartbeat into its monitor. The state follows the heartbeats in the order of their timestamps; one that is
+ * older than the newest only proves that its source lives. Returns the transition that it causes, or null.
+ */
+export function advance(status: MonitorStatus, beat: Beat, rules: Rules): Transition | null {
+  if (!isLive(status, beat, rules.windowMs)) return null
   status.liveSources[beat.sourceId] = beat.timestamp
+  status.lastReceivedAt = Math.max(status.lastReceivedAt ?? beat.receivedAt, beat.receivedAt)
   if (status.lastHeartbeatAt !== null && beat.timestamp <= status.lastHeartbeatAt) return null
   status.lastHeartbeatAt = beat.timestamp
-  forget(status, windowMs)
-  if (status.state === beat.status || status.state === 'paused') return null
-  const transition = { from: status.state, to: beat.status, at: beat.timestamp, reason: 'reported' }
-  status.state = beat.status
-  status.stateReason = transition.reason
-  status.stateSince = beat.timestamp
-  return transition
+  status.bySocket = beat.bySocket
+  forget(status, rules.windowMs)
+  return follow(status, beat, rules)
 }

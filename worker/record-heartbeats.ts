@@ -1,5 +1,6 @@
 import type { Database, Transaction } from '../shared/db.ts'
 import { copyHeartbeats, mergeHeartbeats, RowEncoder, uuidBytes } from '../shared/store/heartbeat-rows.ts'
+import { noteRuns } from '../shared/store/monitor-runs.ts'
 import {
   insertTransitions,
   listExistingMonitors,
@@ -61,13 +62,14 @@ export class Recorder {
 
   /** The whole way for monitors, whose rows are locked. Returns the number of transitions. */
   async #fold(tx: Transaction, group: Group, states: readonly MonitorStateRow[]): Promise<number> {
-    const folded: Folded = { changes: [], transitions: [] }
+    const folded: Folded = { changes: [], transitions: [], runs: [] }
     for (const state of states) {
       this.#remember(state.monitor_key, state.organization_id)
       foldMonitor(group, state, group.rowsByMonitor.get(state.monitor_key) ?? [], folded)
     }
     if (folded.changes.length > 0) await updateMonitorStates(tx, folded.changes)
     if (folded.transitions.length > 0) await insertTransitions(tx, folded.transitions)
+    if (folded.runs.length > 0) await noteRuns(tx, folded.runs)
     return folded.transitions.length
   }
 

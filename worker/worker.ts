@@ -3,9 +3,11 @@ import type { Log } from '../shared/log.ts'
 import type { Metrics } from '../shared/metrics.ts'
 import { type IngestQueue, workQueue } from '../shared/queue.ts'
 import type { RedisConnection } from '../shared/redis.ts'
+import { startRounds } from '../shared/rounds.ts'
 import { GroupWriter } from './group-writer.ts'
 import { startHistory } from './history.ts'
 import { startRollups } from './rollup.ts'
+import { Sweep } from './sweep.ts'
 
 export interface WorkerDeps {
   db: Database
@@ -25,6 +27,7 @@ export interface RunningWorker {
 /** Jobs of a shard under way at once: enough to fill a transaction while the last one runs. */
 export const CONCURRENCY = 64
 const GAUGE_MS = 5000
+const SWEEP_MS = 1000
 
 function watchQueue({ queue, metrics, log }: WorkerDeps): NodeJS.Timeout {
   const jobs = metrics.gauge('pulsegate_queue_jobs', 'state')
@@ -51,13 +54,24 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
     log: deps.log,
     handle: (data) => writer.write(data)
   })
+  const sweep = new Sweep({ ...deps, client: deps.redis.client })
+  const sweeping = await startRounds({
+    redis: deps.redis,
+    prefix: deps.prefix,
+    name: 'sweep',
+    everyMs: SWEEP_MS,
+    log: deps.log,
+    run: async () => {
+      await sweep.round()
+    }
+  })
   const watching = watchQueue(deps)
   return {
     stop: async () => {
       clearInterval(watching)
       history.stop()
       // At once: the queue waits for the jobs under way, and the writer hands back those that have not begun.
-      await Promise.all([work.stop(), writer.stop(), rollups.stop()])
+      await Promise.all([work.stop(), writer.stop(), rollups.stop(), sweeping.stop()])
     }
   }
 }

@@ -32,6 +32,8 @@ export interface PushRecord {
   status: RecordStatus
   latency: number | null
   message?: string | undefined
+  /** Which run of a job it belongs to. */
+  rid?: string | undefined
 }
 
 interface Options {
@@ -56,7 +58,15 @@ export class Door {
   readonly #batcher: Batcher
   readonly #refused
   readonly #reading = createReading()
-  readonly #row: Row = { monitorKey: 0, timestamp: 0, receivedAt: 0, status: 0, latency: 0, message: undefined }
+  readonly #row: Row = {
+    monitorKey: 0,
+    timestamp: 0,
+    receivedAt: 0,
+    status: 0,
+    latency: 0,
+    message: undefined,
+    rid: undefined
+  }
   #ticket = 0
 
   constructor(options: Options) {
@@ -95,7 +105,7 @@ export class Door {
   }
 
   /** For push URLs, which say less than a heartbeat. @throws AppError `overloaded`, or `not_found` for a foreign monitor. */
-  async record(caller: Caller, { monitorId, status, latency, message }: PushRecord): Promise<void> {
+  async record(caller: Caller, { monitorId, status, latency, message, rid }: PushRecord): Promise<void> {
     if (this.#batcher.full) throw new AppError('overloaded', { retryAfterSeconds: RETRY_SECONDS })
     const monitorKey = caller.monitors.get(monitorId)
     if (monitorKey === undefined) throw new AppError('not_found')
@@ -107,7 +117,8 @@ export class Door {
       receivedAt: now,
       status: RECORD_STATUSES.indexOf(status),
       latency,
-      message
+      message,
+      rid
     }
     this.#ticket++
     this.#batcher.append(caller.sourceId, row, this.#ticket, receipt, 0)

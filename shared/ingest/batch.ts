@@ -18,6 +18,8 @@ export interface Row {
   status: number
   latency: number | null
   message: string | undefined
+  /** Which run of a job it belongs to, where the source tells it. */
+  rid: string | undefined
 }
 
 /** Rough bytes of one heartbeat while it waits, without its message. */
@@ -27,7 +29,7 @@ const ROW_BYTES = 120
 export class Batch {
   readonly job: IngestJob
   readonly way: WayIn
-  /** When its first heartbeat came, epoch ms. */
+  /** When its first heartbeat was received, epoch ms. */
   readonly openedAt: number
   /** The same moment in monotonic ms, which deadlines are counted from: the wall clock may jump. */
   readonly bornAt = performance.now()
@@ -75,6 +77,10 @@ export class Batch {
     if (row.message !== undefined) {
       job.texts.push([job.m.length, row.message])
       added += row.message.length * 2
+    }
+    if (row.rid !== undefined) {
+      job.rids ??= []
+      job.rids.push([job.m.length, row.rid])
     }
     job.m.push(row.monitorKey)
     job.t.push(row.timestamp - job.base)

@@ -40,7 +40,7 @@ export class Batcher {
       (_, shard) =>
         new Lane({
           flush: FLUSH[way],
-          createBatch: () => this.#createBatch(),
+          createBatch: (receivedAt) => this.#createBatch(receivedAt),
           send: (batch) => this.#send(shard, batch)
         })
     )
@@ -60,7 +60,7 @@ export class Batcher {
   append(sourceId: string, row: Row, ticket: number, receipt: Receipt, tag: number): boolean {
     // One lane a shard, so there is one.
     const lane = this.#lanes[row.monitorKey % this.#lanes.length] as Lane
-    const batch = lane.open()
+    const batch = lane.open(row.receivedAt)
     const isNew = batch.lastTicket !== ticket
     if (isNew) batch.note(ticket, receipt, tag)
     this.#bytes += batch.add(sourceId, row)
@@ -81,8 +81,8 @@ export class Batcher {
     clearInterval(this.#checking)
   }
 
-  #createBatch(): Batch {
-    const batch = new Batch(this.#options.way, this.#options.clock())
+  #createBatch(receivedAt: number): Batch {
+    const batch = new Batch(this.#options.way, receivedAt)
     this.#unsettled.add(batch)
     return batch
   }

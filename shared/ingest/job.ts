@@ -28,6 +28,8 @@ export interface IngestJob {
   x: number[]
   /** Messages of the few rows that have one. */
   texts: Array<[row: number, text: string]>
+  /** Ids of runs, of the few rows that name one; absent when none does. */
+  rids?: Array<[row: number, rid: string]>
 }
 
 const COLUMNS = ['m', 't', 'r', 's', 'l', 'x'] as const

@@ -13,8 +13,8 @@ const MAX_UNDER_WAY = { timer: 4, turn: 1 } as const
 
 interface Options {
   flush: FlushRule
-  /** A batch to write into from now on. */
-  createBatch(): Batch
+  /** A batch to write into from now on; `receivedAt`: of its first heartbeat, epoch ms. */
+  createBatch(receivedAt: number): Batch
   /** Makes the batch durable; never rejects. */
   send(batch: Batch): Promise<void>
 }
@@ -32,10 +32,10 @@ export class Lane {
     this.#options = options
   }
 
-  /** The batch that takes the next heartbeat. */
-  open(): Batch {
+  /** The batch that takes the next heartbeat, which was received at `receivedAt` (epoch ms). */
+  open(receivedAt: number): Batch {
     if (this.#open === null) {
-      this.#open = this.#options.createBatch()
+      this.#open = this.#options.createBatch(receivedAt)
       this.#planFlush()
     }
     return this.#open

@@ -1,5 +1,5 @@
 import type { Transaction } from '../db.ts'
-import { HEARTBEAT_STATUSES } from '../protocol/heartbeat.ts'
+import type { HeartbeatStatus } from '../protocol/heartbeat.ts'
 
 export interface MonitorStateRow {
   monitor_key: number
@@ -7,11 +7,21 @@ export interface MonitorStateRow {
   state: 'pending' | 'up' | 'down' | 'degraded' | 'unknown' | 'paused'
   state_reason: string
   state_since: Date
+  observed: HeartbeatStatus | null
+  streak: number
+  streak_since: Date | null
   last_heartbeat_at: Date | null
+  last_received_at: Date | null
+  by_socket: boolean | null
   last_source_id: string | null
   other_sources: Record<string, number>
+  running: boolean
+  check_at: Date | null
   interval_seconds: number
   grace_seconds: number
+  confirmations: number
+  recoveries: number
+  max_runtime_seconds: number | null
 }
 
 /** Heartbeats of one monitor as the database is asked about them. Times are epoch ms. */
@@ -19,10 +29,17 @@ export interface MonitorBeats {
   monitorKey: number
   /** Who told them all, or null when the whole fold is needed anyway. */
   sourceId: string | null
-  /** Index in HEARTBEAT_STATUSES: what they all say. */
-  status: number
+  /** What they all say, by which way (`steadyCode`). */
+  steady: number
   first: number
   last: number
+  /** Receive time of the last to arrive. */
+  received: number
+}
+
+/** As the column `steady` of a monitor that only goes on hearing the same. `status`: index in HEARTBEAT_STATUSES. */
+export function steadyCode(status: number, bySocket: boolean): number {
+  return 2 * status + Number(bySocket)
 }
 
 /** A PostgreSQL array of values that need no quotes, so that the driver has none to look for. */
@@ -30,33 +47,38 @@ function arrayOf(values: ReadonlyArray<number | string | null>): string {
   return `{${values.map((value) => value ?? 'null').join(',')}}`
 }
 
-const STATES = `array['${HEARTBEAT_STATUSES.join("','")}']::monitor_state[]`
-
 /**
  * Settings of a connection that writes monitor states: two workers must lock the same rows in the same order, and only a
  * nested loop keeps the order of the keys that it was given.
  */
 export const WRITER_SETTINGS = { enable_hashjoin: 'off', enable_mergejoin: 'off' } as const
 
-/** The rows are locked in the order of their keys, so that two workers never wait for each other in a circle. */
+const GOES_ON =
+  's.last_source_id = u.source_id and s.steady = u.steady and s.last_heartbeat_at < to_timestamp(u.first / 1000)'
+
+/**
+ * The rows are locked in the order of their keys, so that two workers never wait for each other in a circle. `steady` is
+ * null unless state and last observation are the same, confirmed, and no run is open.
+ */
 const TOUCH = `
   with touched as (
     update monitor_states s
-    set last_heartbeat_at = case
-      when s.last_source_id = u.source_id and s.state = (${STATES})[u.status + 1]
-        and s.last_heartbeat_at < to_timestamp(u.first / 1000)
-      then to_timestamp(u.last / 1000) else s.last_heartbeat_at end
+    set last_heartbeat_at = case when ${GOES_ON} then to_timestamp(u.last / 1000) else s.last_heartbeat_at end,
+      last_received_at = case when ${GOES_ON} then greatest(s.last_received_at, to_timestamp(u.received / 1000))
+        else s.last_received_at end
     from (
-      select * from unnest($1::bigint[], $2::uuid[], $3::smallint[], $4::float8[], $5::float8[])
-        as u (monitor_key, source_id, status, first, last)
+      select * from unnest($1::bigint[], $2::uuid[], $3::smallint[], $4::float8[], $5::float8[], $6::float8[])
+        as u (monitor_key, source_id, steady, first, last, received)
       order by monitor_key
     ) u
     where s.monitor_key = u.monitor_key
-    returning s.*, coalesce(s.last_source_id = u.source_id and s.state = (${STATES})[u.status + 1]
+    returning s.*, coalesce(s.last_source_id = u.source_id and s.steady = u.steady
       and s.last_heartbeat_at >= to_timestamp(u.last / 1000), false) as settled
   )
-  select t.monitor_key, t.organization_id, t.state, t.state_reason, t.state_since, t.last_heartbeat_at, t.last_source_id,
-    t.other_sources, m.interval_seconds, m.grace_seconds, (select count(*) from touched) as touched
+  select t.monitor_key, t.organization_id, t.state, t.state_reason, t.state_since, t.observed, t.streak, t.streak_since,
+    t.last_heartbeat_at, t.last_received_at, t.by_socket, t.last_source_id, t.other_sources, t.running, t.check_at,
+    m.interval_seconds, m.grace_seconds, m.confirmations, m.recoveries, m.max_runtime_seconds,
+    (select count(*) from touched) as touched
   from (select 1) one left join (touched t join monitors m on m.key = t.monitor_key) on not t.settled`
 
 export interface Touched {
@@ -77,9 +99,10 @@ export async function touchMonitorStates(tx: Transaction, beats: readonly Monito
     [
       arrayOf(beats.map(({ monitorKey }) => monitorKey)),
       arrayOf(beats.map(({ sourceId }) => sourceId)),
-      arrayOf(beats.map(({ status }) => status)),
+      arrayOf(beats.map(({ steady }) => steady)),
       arrayOf(beats.map(({ first }) => first)),
-      arrayOf(beats.map(({ last }) => last))
+      arrayOf(beats.map(({ last }) => last)),
+      arrayOf(beats.map(({ received }) => received))
     ],
     'touch_monitor_states'
   )
@@ -101,29 +124,46 @@ export interface MonitorStateChange {
   state: string
   stateReason: string
   stateSince: Date
+  observed: string | null
+  streak: number
+  streakSince: Date | null
   lastHeartbeatAt: Date | null
+  lastReceivedAt: Date | null
+  bySocket: boolean | null
   lastSourceId: string | null
   /** JSON text. */
   otherSources: string
+  /** When the sweep shall look at it, unless it does already. */
+  checkAt: Date | null
 }
 
 /** System-wide. The rows must be locked by this transaction. */
 export async function updateMonitorStates(tx: Transaction, changes: readonly MonitorStateChange[]): Promise<void> {
   await tx.query(
     `update monitor_states s
-     set state = u.state, state_reason = u.reason, state_since = u.since, last_heartbeat_at = u.last,
-       last_source_id = u.source_id, other_sources = u.others
-     from unnest($1::bigint[], $2::monitor_state[], $3::text[], $4::timestamptz[], $5::timestamptz[], $6::uuid[], $7::jsonb[])
-       as u (monitor_key, state, reason, since, last, source_id, others)
+     set state = u.state, state_reason = u.reason, state_since = u.since, observed = u.observed, streak = u.streak,
+       streak_since = u.streak_since, last_heartbeat_at = u.last, last_received_at = u.received, by_socket = u.by_socket,
+       last_source_id = u.source_id, other_sources = u.others, check_at = coalesce(s.check_at, u.check_at)
+     from unnest($1::bigint[], $2::monitor_state[], $3::text[], $4::timestamptz[], $5::monitor_state[], $6::smallint[],
+         $7::timestamptz[], $8::timestamptz[], $9::timestamptz[], $10::boolean[], $11::uuid[], $12::jsonb[],
+         $13::timestamptz[])
+       as u (monitor_key, state, reason, since, observed, streak, streak_since, last, received, by_socket, source_id, others,
+         check_at)
      where s.monitor_key = u.monitor_key`,
     [
       changes.map((change) => change.monitorKey),
       changes.map((change) => change.state),
       changes.map((change) => change.stateReason),
       changes.map((change) => change.stateSince),
+      changes.map((change) => change.observed),
+      changes.map((change) => change.streak),
+      changes.map((change) => change.streakSince),
       changes.map((change) => change.lastHeartbeatAt),
+      changes.map((change) => change.lastReceivedAt),
+      changes.map((change) => change.bySocket),
       changes.map((change) => change.lastSourceId),
-      changes.map((change) => change.otherSources)
+      changes.map((change) => change.otherSources),
+      changes.map((change) => change.checkAt)
     ]
   )
 }

@@ -1,48 +1,14 @@
 import fc from 'fast-check'
 import { test } from 'tap'
-import {
-  advance,
-  type Beat,
-  isLive,
-  liveWindow,
-  type MonitorState,
-  type MonitorStatus,
-  type Transition
-} from '../../worker/monitor-state.ts'
-
-const NOW = Date.parse('2026-11-21T10:00:00.000Z')
-const WINDOW = 90_000
-
-function monitor(changes: Partial<MonitorStatus> = {}): MonitorStatus {
-  return {
-    state: 'pending',
-    stateReason: 'created',
-    stateSince: NOW - 3_600_000,
-    lastHeartbeatAt: null,
-    liveSources: {},
-    ...changes
-  }
-}
-
-function beat(changes: Partial<Beat> = {}): Beat {
-  const timestamp = changes.timestamp ?? NOW
-  return { sourceId: 'a', status: 'up', timestamp, receivedAt: timestamp, ...changes }
-}
-
-/** A monitor that was last told its state by source a. */
-function told(state: MonitorState, timestamp = NOW - 60_000): MonitorStatus {
-  const since = { stateReason: 'reported', stateSince: timestamp - 600_000 }
-  return monitor({ state, ...since, lastHeartbeatAt: timestamp, liveSources: { a: timestamp } })
-}
-
-const STATUSES = ['up', 'down', 'degraded'] as const
+import { advance, type Beat, isLive, liveWindow, type MonitorState } from '../../worker/monitor-state.ts'
+import { beat, fold, monitor, NOW, RULES, randomBeats, STATUSES, told, WINDOW } from '../support/monitor-status.ts'
 
 for (const from of ['pending', 'unknown', ...STATUSES] as const) {
   for (const status of STATUSES) {
     test(`${from}, told ${status}, ${from === status ? 'stays' : 'becomes'} ${status}`, (t) => {
       const before = from === 'pending' ? monitor() : told(from)
       const since = before.stateSince
-      const transition = advance(before, beat({ status }), WINDOW)
+      const transition = advance(before, beat({ status }), RULES)
       const expected = from === status ? null : { from, to: status, at: NOW, reason: 'reported' }
       t.same(transition, expected)
       t.match(before, {
@@ -61,7 +27,7 @@ test('a paused monitor stays paused, and its heartbeats are still seen', (t) => 
   for (const status of STATUSES) {
     const paused = told('paused')
     const since = paused.stateSince
-    t.equal(advance(paused, beat({ status }), WINDOW), null)
+    t.equal(advance(paused, beat({ status }), RULES), null)
     t.match(paused, { state: 'paused', stateSince: since, lastHeartbeatAt: NOW, liveSources: { a: NOW } })
   }
   t.end()
@@ -79,7 +45,7 @@ for (const [what, late] of BACKFILL) {
     const status = told('up')
     const before = structuredClone(status)
     t.notOk(isLive(status, late, WINDOW))
-    t.equal(advance(status, late, WINDOW), null)
+    t.equal(advance(status, late, RULES), null)
     t.same(status, before)
     t.end()
   })
@@ -87,17 +53,17 @@ for (const [what, late] of BACKFILL) {
 
 test('a heartbeat exactly as old as the window, or ahead of our clock, is live', (t) => {
   for (const receivedAt of [NOW + WINDOW, NOW, NOW - 60_000]) {
-    t.match(advance(told('up'), beat({ status: 'down', receivedAt }), WINDOW), { from: 'up', to: 'down', at: NOW })
+    t.match(advance(told('up'), beat({ status: 'down', receivedAt }), RULES), { from: 'up', to: 'down', at: NOW })
   }
   t.end()
 })
 
 test('of two sources the newer timestamp decides, and of equal ones the first to come', (t) => {
   const status = told('up', NOW)
-  t.equal(advance(status, beat({ sourceId: 'b', status: 'down', timestamp: NOW - 1000 }), WINDOW), null)
-  t.equal(advance(status, beat({ sourceId: 'c', status: 'degraded', timestamp: NOW }), WINDOW), null)
+  t.equal(advance(status, beat({ sourceId: 'b', status: 'down', timestamp: NOW - 1000 }), RULES), null)
+  t.equal(advance(status, beat({ sourceId: 'c', status: 'degraded', timestamp: NOW }), RULES), null)
   t.match(status, { state: 'up', lastHeartbeatAt: NOW, liveSources: { a: NOW, b: NOW - 1000, c: NOW } })
-  t.match(advance(status, beat({ sourceId: 'b', status: 'down', timestamp: NOW + 1 }), WINDOW), { to: 'down' })
+  t.match(advance(status, beat({ sourceId: 'b', status: 'down', timestamp: NOW + 1 }), RULES), { to: 'down' })
   t.end()
 })
 
@@ -109,30 +75,9 @@ test('how late a live heartbeat may be follows interval and grace, a minute at l
   t.end()
 })
 
-/** A few sources over a few minutes, so that equal times, late arrivals and long silences all happen. */
-const randomBeat: fc.Arbitrary<Beat> = fc
-  .record({
-    sourceId: fc.constantFrom('a', 'b', 'c'),
-    status: fc.constantFrom(...STATUSES),
-    second: fc.nat(900),
-    lateMs: fc.oneof({ weight: 3, arbitrary: fc.integer({ min: -60_000, max: WINDOW }) }, fc.nat(7_200_000))
-  })
-  .map(({ sourceId, status, second, lateMs }) => {
-    const timestamp = NOW + second * 1000
-    return { sourceId, status, timestamp, receivedAt: timestamp + lateMs }
-  })
-/** Of two with one identity only the first is a row, so a source says one thing at one time. */
-const randomBeats = fc.uniqueArray(randomBeat, {
-  maxLength: 40,
-  selector: ({ sourceId, timestamp }) => `${sourceId} ${timestamp}`
-})
 const shuffled = randomBeats.chain((beats) =>
   fc.tuple(fc.constant(beats), fc.shuffledSubarray(beats, { minLength: beats.length }))
 )
-
-function fold(status: MonitorStatus, beats: readonly Beat[]): Transition[] {
-  return beats.flatMap((one) => advance(status, one, WINDOW) ?? [])
-}
 
 /** Punctual heartbeats, whose order alone could matter. */
 const isPunctual = ({ receivedAt, timestamp }: Beat) => receivedAt - timestamp <= WINDOW
@@ -229,7 +174,7 @@ test('transitions form a chain from state to state, forward in time', (t) => {
 test('only the sources of the last few minutes are remembered', (t) => {
   const status = monitor()
   for (let i = 0; i < 5000; i++) {
-    advance(status, beat({ sourceId: `source ${i}`, timestamp: NOW + i * 1000 }), WINDOW)
+    advance(status, beat({ sourceId: `source ${i}`, timestamp: NOW + i * 1000 }), RULES)
     const count = Object.keys(status.liveSources).length
     if (count > (2 * WINDOW) / 1000 + 1) t.fail(`${count} sources are remembered`)
   }
@@ -239,9 +184,9 @@ test('only the sources of the last few minutes are remembered', (t) => {
 
 test('a source that comes back after a long silence is live again', (t) => {
   const status = told('up')
-  advance(status, beat({ sourceId: 'b', timestamp: NOW + 7_200_000 }), WINDOW)
+  advance(status, beat({ sourceId: 'b', timestamp: NOW + 7_200_000 }), RULES)
   t.same(Object.keys(status.liveSources), ['b'])
   const back = beat({ sourceId: 'a', status: 'down', timestamp: NOW + 7_200_001 })
-  t.match(advance(status, back, WINDOW), { from: 'up', to: 'down' })
+  t.match(advance(status, back, RULES), { from: 'up', to: 'down' })
   t.end()
 })

@@ -1,0 +1,61 @@
+import type { RedisClient } from './redis.ts'
+
+/**
+ * Which agents and services have a socket, and when they were last heard. Each gateway keeps a hash of its own in Redis,
+ * `presence:<gateway>`, that ends with it: agent id → `<openedAt>:<heardAt>` (epoch ms). A set beside them names the gateways.
+ */
+export interface AgentPresence {
+  /** When its socket opened; of several the oldest. */
+  openedAt: number
+  /** When a frame or a pong last came. */
+  heardAt: number
+}
+
+/** A gateway that is killed takes its sockets with it. */
+export const PRESENCE_TTL_SECONDS = 5
+/** Ids asked for in one command. */
+const ASK = 1000
+
+export function presenceIndex(prefix: string): string {
+  return `${prefix}:presence`
+}
+
+export function presenceKey(prefix: string, gatewayId: string): string {
+  return `${prefix}:presence:${gatewayId}`
+}
+
+export function writePresence({ openedAt, heardAt }: AgentPresence): string {
+  return `${Math.round(openedAt)}:${Math.round(heardAt)}`
+}
+
+function merge(known: AgentPresence | undefined, text: string): AgentPresence {
+  const [openedAt = 0, heardAt = 0] = text.split(':').map(Number)
+  if (known === undefined) return { openedAt, heardAt }
+  return { openedAt: Math.min(known.openedAt, openedAt), heardAt: Math.max(known.heardAt, heardAt) }
+}
+
+/** Of these agents those that have a socket. */
+export async function readPresence(
+  client: RedisClient,
+  prefix: string,
+  agentIds: readonly string[]
+): Promise<Map<string, AgentPresence>> {
+  const found = new Map<string, AgentPresence>()
+  if (agentIds.length === 0) return found
+  for (const gatewayId of await client.smembers(presenceIndex(prefix))) {
+    const key = presenceKey(prefix, gatewayId)
+    if ((await client.exists(key)) === 0) {
+      await client.srem(presenceIndex(prefix), gatewayId)
+      continue
+    }
+    for (let start = 0; start < agentIds.length; start += ASK) {
+      const ids = agentIds.slice(start, start + ASK)
+      const texts = await client.hmget(key, ...ids)
+      texts.forEach((text, i) => {
+        const id = ids[i] as string
+        if (text !== null) found.set(id, merge(found.get(id), text))
+      })
+    }
+  }
+  return found
+}
