@@ -26,6 +26,8 @@ export interface IdentityProvider {
   person: Somebody
   /** When that person entered their password there; epoch ms, null: just now. */
   enteredAt: number | null
+  /** Of an Entra-like provider: the directory that answers in the place of every other, as in a broken one. */
+  answersAs: string | null
 }
 
 interface Options {
@@ -119,6 +121,18 @@ function routeTo(idp: IdentityProvider, provider: Provider, mount: string): Rout
   }
 }
 
+/** Entra's document for any directory names a template for an issuer. */
+function documentOfAny(base: string): Record<string, unknown> {
+  const any = `${base}/organizations/v2.0`
+  return {
+    issuer: `${base}/{tenantid}/v2.0`,
+    authorization_endpoint: `${any}/auth`,
+    token_endpoint: `${any}/token`,
+    jwks_uri: `${any}/jwks`,
+    id_token_signing_alg_values_supported: ['RS256']
+  }
+}
+
 /** All directories of an Entra-like provider: an issuer each, one set of keys, and a document for any of them. */
 function routeEntra(idp: IdentityProvider, base: string, configured: Configuration): Route {
   const directories = new Map<string, Route>()
@@ -128,29 +142,25 @@ function routeEntra(idp: IdentityProvider, base: string, configured: Configurati
     directories.set(id, route)
     return route
   }
-  return async (request, response) => {
-    const url = request.url ?? '/'
-    const [, id = '', rest = ''] = /^\/([^/]+)\/v2\.0(\/.*)$/.exec(url) ?? []
-    if (id !== 'organizations') return directoryOf(id)(request, response)
-    const own = idp.person.directory ?? ''
-    if (rest.startsWith('/.well-known/')) {
-      const any = `${base}/organizations/v2.0`
+  /** What is not the business of the directory itself; false: it is. */
+  const redirected = (id: string, rest: string, response: ServerResponse, answering: string): boolean => {
+    if (id === 'organizations' && rest.startsWith('/.well-known/')) {
       response.setHeader('Content-Type', 'application/json')
-      response.end(
-        JSON.stringify({
-          issuer: `${base}/{tenantid}/v2.0`,
-          authorization_endpoint: `${any}/auth`,
-          token_endpoint: `${any}/token`,
-          jwks_uri: `${any}/jwks`,
-          id_token_signing_alg_values_supported: ['RS256']
-        })
-      )
-    } else if (rest.startsWith('/auth')) {
-      response.writeHead(302, { Location: `${base}/${own}/v2.0${rest}` }).end()
-    } else {
-      Object.assign(request, { url: `/${own}/v2.0${rest}` })
-      await directoryOf(own)(request, response)
+      response.end(JSON.stringify(documentOfAny(base)))
+      return true
     }
+    if (answering === id || !rest.startsWith('/auth?')) return false
+    response.writeHead(302, { Location: `${base}/${answering}/v2.0${rest}` }).end()
+    return true
+  }
+  return async (request, response) => {
+    const [, id = '', rest = ''] = /^\/([^/]+)\/v2\.0(\/.*)$/.exec(request.url ?? '') ?? []
+    const isAny = id === 'organizations'
+    const answering = isAny ? (idp.person.directory ?? '') : (idp.answersAs ?? id)
+    if (redirected(id, rest, response, answering)) return
+    const directory = isAny || rest === '/token' ? answering : id
+    Object.assign(request, { url: `/${directory}/v2.0${rest}` })
+    await directoryOf(directory)(request, response)
   }
 }
 
@@ -163,7 +173,7 @@ export async function identityProviderFor(t: TearsDown, { kind, redirectUri }: O
   const { privateKey } = await generateKeyPair('RS256', { extractable: true })
   const jwk = { ...(await exportJWK(privateKey)), alg: 'RS256', use: 'sig' }
   const client = { issuer, clientId: CLIENT_ID, clientSecret: CLIENT_SECRET }
-  const idp: IdentityProvider = { client, ca: readFileSync(caFile), person: NOBODY, enteredAt: null }
+  const idp: IdentityProvider = { client, ca: readFileSync(caFile), person: NOBODY, enteredAt: null, answersAs: null }
   const configured = configuration(idp, redirectUri, jwk)
   const route =
     kind === 'entra' ? routeEntra(idp, issuer, configured) : routeTo(idp, new Provider(issuer, configured), '')

@@ -1,10 +1,11 @@
+import { randomUUID } from 'node:crypto'
 import type { SsoConnectionAnswer } from '../../shared/contract/sso.ts'
 import { type Answer, apiFor, type TestApi } from './api.ts'
 import type { Person } from './cast.ts'
 import type { TearsDown } from './database.ts'
 import { type DnsServer, dnsServerFor } from './dns-server.ts'
 import { httpsFetch } from './https-fetch.ts'
-import { type IdentityProvider, identityProviderFor } from './identity-provider.ts'
+import { type IdentityProvider, identityProviderFor, type Somebody } from './identity-provider.ts'
 import type { Stores } from './ingest.ts'
 
 /** Where the browser believes that Pulsegate is. */
@@ -37,6 +38,18 @@ export async function ssoApiFor(t: TearsDown, stores: Stores, options: ApiOption
   return { ...api, entra, google, dns }
 }
 
+/** Somebody whose account at Entra is in this directory. */
+export function inDirectory(tid: string, name: string, claims: Record<string, unknown> = {}): Somebody {
+  const email = `${name.toLowerCase()}@example.com`
+  return { sub: `pairwise ${name}`, directory: tid, claims: { tid, oid: randomUUID(), name, email, ...claims } }
+}
+
+/** Somebody whose account at Google is of the Workspace of example.com. */
+export function inWorkspace(name: string, claims: Record<string, unknown> = {}): Somebody {
+  const email = `${name.toLowerCase()}@example.com`
+  return { sub: `1${Date.now()}${name}`, claims: { hd: 'example.com', name, email, email_verified: true, ...claims } }
+}
+
 /** Binds the person's organization, and proves the domain in DNS. */
 export async function bind(
   api: SsoApi,
@@ -51,6 +64,12 @@ export async function bind(
   return proven.body as SsoConnectionAnswer
 }
 
+interface Me {
+  user: { id: string; email: string; name: string }
+  organization: { id: string; name: string }
+  role: string
+}
+
 export interface Browser {
   /** Cookies that it has for Pulsegate. */
   cookies: Map<string, string>
@@ -61,7 +80,7 @@ export interface Browser {
   /** The whole way of a sign-in from this path. Returns the path that it ends at. */
   signIn(path: string, headers?: Record<string, string>): Promise<string>
   /** Who is signed in here, or null. */
-  whoAmI(): Promise<{ user: { id: string; email: string; name: string }; organization: { id: string } } | null>
+  whoAmI(): Promise<Me | null>
 }
 
 function take(jar: Map<string, string>, setCookie: string[]): void {
@@ -126,7 +145,7 @@ export function createBrowser(api: SsoApi): Browser {
     },
     whoAmI: async () => {
       const { status, body } = await browser.open('/v1/me')
-      return status === 200 ? (body as Awaited<ReturnType<Browser['whoAmI']>>) : null
+      return status === 200 ? (body as Me) : null
     }
   }
   return browser
