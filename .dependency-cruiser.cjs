@@ -19,7 +19,7 @@ const borders = [
 /** Of a process, tests, bench and scripts may take what starts it and the files that are pure. */
 const starters = [
   '^gateway/(gateway|read-frame|resume)\\.ts$',
-  '^api/(app|server)\\.ts$',
+  '^api/(app|server|history/export)\\.ts$',
   '^api/(afterwards|mail/mail|sign-in/signing-keys)\\.ts$',
   '^worker/(worker|history|late-heartbeats|rollup|group-writer|monitor-state|silence|sweep)\\.ts$',
   '^agent/(connection|outbox|schedule|config)\\.ts$',

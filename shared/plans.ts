@@ -1,6 +1,7 @@
+import type { Resolution } from './contract/heartbeats.ts'
+
 /** What history is kept in: heartbeats as they came, and rollups of them. */
-export const LAYERS = ['raw', '5m', '1h', '1d'] as const
-export type Layer = (typeof LAYERS)[number]
+export type Layer = Resolution
 
 /** Days that each layer is kept and shown; null: for ever. State changes are kept as long as `1d`. */
 export type Retention = Readonly<Record<Layer, number | null>>

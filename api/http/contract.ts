@@ -32,11 +32,12 @@ export interface Call<R extends Route> {
 /** `text` goes out as it is, as text/plain unless a header says otherwise. */
 type BodyOf<A> = A extends { schema: infer S extends Schema } ? { body: InputOf<S> } : { body?: never }
 
-/** An answer that the contract allows. */
+/** An answer that the contract allows. A `stream` names its type in its headers. */
 export type Reply<R extends Route> = {
   [S in keyof R['answers']]: { status: S; headers?: Readonly<Record<string, string | readonly string[]>> } & (
     | BodyOf<R['answers'][S]>
     | { text: string }
+    | (R['answers'][S] extends { streams: readonly string[] } ? { stream: AsyncIterable<string> } : never)
   )
 }[keyof R['answers']]
 

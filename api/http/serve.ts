@@ -1,4 +1,6 @@
 import type { ServerResponse } from 'node:http'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
 import type { Request } from 'express'
 import { BODY_LIMIT, type Route } from '../../shared/contract/route.ts'
 import type { Standing } from '../../shared/counts.ts'
@@ -27,6 +29,7 @@ interface AnyReply {
   headers?: Readonly<Record<string, string | readonly string[]>>
   body?: unknown
   text?: string
+  stream?: AsyncIterable<string>
 }
 
 /** What stands before every route that is not for everybody. */
@@ -109,8 +112,26 @@ function send(response: ServerResponse, route: Route, reply: AnyReply): void {
   response.end(content)
 }
 
+/** Sends the parts as fast as the client takes them. A client that leaves ends the stream where it is. */
+async function sendStream({ request, response, log }: Exchange, reply: AnyReply): Promise<void> {
+  response.statusCode = reply.status
+  for (const [name, value] of Object.entries(reply.headers ?? {})) response.setHeader(name, value)
+  if (request.method === 'HEAD') {
+    response.end()
+    return
+  }
+  try {
+    await pipeline(Readable.from(reply.stream ?? []), response)
+  } catch (error) {
+    if ((error as { code?: unknown }).code !== 'ERR_STREAM_PREMATURE_CLOSE') throw error
+    log.debug('the client left before the end of the stream')
+  }
+}
+
 /** Checks the request by the contract, in this order: who, may they, where, what; then calls the handler. */
 export async function serve(route: Route, handler: AnyHandler, exchange: Exchange): Promise<void> {
   const call = await readCall(route, exchange)
-  send(exchange.response, route, await handler(call))
+  const reply = await handler(call)
+  if (reply.stream !== undefined) await sendStream(exchange, reply)
+  else send(exchange.response, route, reply)
 }

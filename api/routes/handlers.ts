@@ -11,6 +11,7 @@ import { createAuditHandlers } from './audit.ts'
 import { createAuthHandlers } from './auth.ts'
 import { createHeartbeatHandlers } from './heartbeats.ts'
 import { createIdentityHandlers } from './identities.ts'
+import { createHistoryHandlers } from './history.ts'
 import { createInstallationHandlers } from './installation.ts'
 import { createInvitationHandlers } from './invitations.ts'
 import { createMonitorHandlers } from './monitors.ts'
@@ -50,6 +51,7 @@ export function createHandlers(options: HandlerOptions): Handlers {
     ...createAuditHandlers(options.parts),
     ...createMonitorHandlers(options.parts, options.addresses),
     ...createHeartbeatHandlers(options.parts),
+    ...createHistoryHandlers(options.parts),
     ...createPushHandlers(options.parts),
     ...createInstallationHandlers(options)
   }

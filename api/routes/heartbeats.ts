@@ -1,17 +1,16 @@
-import type { HistoryQuery } from '../../shared/contract/heartbeats.ts'
+import { MAX_PAGE } from '../../shared/contract/fields.ts'
+import { EXPORT_TYPES } from '../../shared/contract/heartbeats.ts'
 import { AppError } from '../../shared/errors.ts'
 import type { Caller } from '../../shared/identity/caller.ts'
-import { rawRetentionMs } from '../../shared/plans.ts'
-import { MAX_FUTURE_MS, MAX_ITEMS } from '../../shared/protocol/heartbeat.ts'
-import { formatTimestamp, parseTimestamp } from '../../shared/protocol/timestamp.ts'
-import { type HistoryRow, listHeartbeats } from '../../shared/store/heartbeats.ts'
+import { MAX_ITEMS } from '../../shared/protocol/heartbeat.ts'
+import { formatTimestamp } from '../../shared/protocol/timestamp.ts'
 import { findMonitor } from '../../shared/store/monitors.ts'
+import { acceptedFormat, exportRows } from '../history/export.ts'
+import { readHistory, resolutionOf } from '../history/read-history.ts'
+import { historyWindow, type Window } from '../history/window.ts'
 import type { Principal } from '../http/authenticate.ts'
 import type { Handlers } from '../http/contract.ts'
-import { cutPage, readCursor, writeCursor } from '../http/cursor.ts'
 import type { Parts } from '../parts.ts'
-
-const CURSOR = /^\d{1,15}\.[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 function itemsOf(body: unknown): readonly unknown[] {
   const items = Array.isArray(body) ? body : [body]
@@ -29,52 +28,74 @@ function knowsAll(caller: Caller, items: readonly unknown[]): boolean {
   })
 }
 
-/** The window really read: never older than the plan keeps, and open at the new end unless `to` says otherwise. */
-function windowOf(query: HistoryQuery, plan: string, now: number) {
-  const retentionFrom = now - rawRetentionMs(plan)
-  const wanted = query.from === undefined ? retentionFrom : parseTimestamp(query.from)
+const DEFAULT_LIMIT = 100
+
+/** @throws AppError not_found when the key may not read it */
+async function requireInSet(callers: Parts['callers'], principal: Principal, monitorId: string): Promise<void> {
+  if (principal.kind === 'user' || principal.caller.monitors.has(monitorId)) return
+  // The cached caller may be older than the monitor.
+  if (!(await callers.refreshed(principal.caller)).monitors.has(monitorId)) throw new AppError('not_found')
+}
+
+function planOfCaller(principal: Principal): string {
+  return principal.kind === 'key' ? principal.caller.plan : principal.plan
+}
+
+/** What a page tells in its body, for those who get a stream. */
+function exportHeaders(monitorId: string, format: 'csv' | 'ndjson', window: Window): Record<string, string> {
+  const { resolution, retentionFrom, clamped } = window
   return {
-    retentionFrom,
-    from: Math.max(wanted, retentionFrom),
-    // The newest heartbeats may be ahead of our clock by what the door allows.
-    to: query.to === undefined ? now + MAX_FUTURE_MS + 1 : parseTimestamp(query.to),
-    clamped: wanted < retentionFrom
+    'Content-Type': EXPORT_TYPES[format],
+    'Content-Disposition': `attachment; filename="heartbeats-${monitorId}-${resolution}.${format}"`,
+    'Pulsegate-Resolution': resolution,
+    ...(retentionFrom === null ? {} : { 'Pulsegate-Retention-From': formatTimestamp(retentionFrom) }),
+    'Pulsegate-Clamped': String(clamped)
   }
 }
 
-function toRow(monitorId: string, row: HistoryRow) {
-  return {
-    monitorId,
-    status: row.status,
-    latency: row.latency,
-    timestamp: formatTimestamp(row.timestamp.getTime()),
-    receivedAt: formatTimestamp(row.received_at.getTime()),
-    source: row.source_id,
-    message: row.message
+const VARY = { Vary: 'Accept' }
+
+function createReader(parts: Parts): Handlers['readHeartbeats'] {
+  const { callers, readDb, clock } = parts
+  return async ({ principal, query, request }) => {
+    const { organizationId } = principal
+    const monitorId = query.monitorId.toLowerCase()
+    const now = clock()
+    const window = historyWindow(query, planOfCaller(principal), now, resolutionOf(query.cursor))
+    await requireInSet(callers, principal, monitorId)
+    const format = query.format ?? acceptedFormat(request.headers.accept)
+    let left = query.limit ?? (format === 'json' ? DEFAULT_LIMIT : Number.POSITIVE_INFINITY)
+    /** A transaction of its own for each page: who reads slowly holds nothing up. */
+    const read = (cursor: string | undefined) =>
+      readDb.tenant(organizationId, async (tx) => {
+        const monitor = await findMonitor(tx, organizationId, monitorId)
+        if (monitor === undefined) throw new AppError('not_found')
+        const { status = null, order } = query
+        const scope = { organizationId, monitorId, monitor, window, status, order, now }
+        const batch = await readHistory(tx, scope, cursor, Math.min(left, MAX_PAGE))
+        left -= batch.rows.length
+        return left > 0 || format === 'json' ? batch : { ...batch, next: null }
+      })
+    const first = await read(query.cursor)
+    if (format !== 'json') {
+      const raw = window.resolution === 'raw'
+      const headers = { ...VARY, ...exportHeaders(monitorId, format, window) }
+      return { status: 200, headers, stream: exportRows({ format, raw, first, read }) }
+    }
+    const { resolution, retentionFrom, clamped } = window
+    const shown = retentionFrom === null ? null : formatTimestamp(retentionFrom)
+    const body = { data: first.rows, nextCursor: first.next, resolution, retentionFrom: shown, clamped }
+    return { status: 200, headers: VARY, body }
   }
 }
 
 export function createHeartbeatHandlers(parts: Parts): Pick<Handlers, 'postHeartbeats' | 'readHeartbeats'> {
-  const { callers, door, readDb, clock } = parts
+  const { callers, door } = parts
 
   async function callerOf(principal: Principal): Promise<Caller> {
     if (principal.kind === 'key') return principal.caller
     const { userId, organizationId, plan } = principal
     return callers.byUser({ id: userId, organizationId, plan })
-  }
-
-  /** @throws AppError not_found */
-  async function monitorKeyOf(principal: Principal, monitorId: string): Promise<number> {
-    if (principal.kind === 'key') {
-      const known = principal.caller.monitors.get(monitorId)
-      const key = known ?? (await callers.refreshed(principal.caller)).monitors.get(monitorId)
-      if (key === undefined) throw new AppError('not_found')
-      return key
-    }
-    const { organizationId } = principal
-    const monitor = await parts.db.tenant(organizationId, (tx) => findMonitor(tx, organizationId, monitorId))
-    if (monitor === undefined) throw new AppError('not_found')
-    return monitor.key
   }
 
   return {
@@ -90,38 +111,6 @@ export function createHeartbeatHandlers(parts: Parts): Pick<Handlers, 'postHeart
       return { status: 202, body: { accepted, rejected: [...rejected] } }
     },
 
-    readHeartbeats: async ({ principal, query }) => {
-      const { organizationId } = principal
-      const monitorId = query.monitorId.toLowerCase()
-      const place = readCursor(query.cursor, CURSOR)
-      const monitorKey = await monitorKeyOf(principal, monitorId)
-      const plan = principal.kind === 'key' ? principal.caller.plan : principal.plan
-      const { retentionFrom, from, to, clamped } = windowOf(query, plan, clock())
-      const rows = await readDb.tenant(organizationId, (tx) =>
-        listHeartbeats(tx, {
-          organizationId,
-          monitorKey,
-          from,
-          to,
-          status: query.status ?? null,
-          order: query.order,
-          after: place === null ? null : { timestamp: Number(place[0]), sourceId: String(place[1]) },
-          limit: query.limit + 1
-        })
-      )
-      const { page, nextCursor } = cutPage(rows, query.limit, (last) =>
-        writeCursor(last.timestamp.getTime(), last.source_id)
-      )
-      return {
-        status: 200,
-        body: {
-          data: page.map((row) => toRow(monitorId, row)),
-          nextCursor,
-          resolution: 'raw',
-          retentionFrom: formatTimestamp(retentionFrom),
-          clamped
-        }
-      }
-    }
+    readHeartbeats: createReader(parts)
   }
 }

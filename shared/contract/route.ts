@@ -18,6 +18,8 @@ export interface Answer {
   readonly schema?: z.ZodType
   /** `application/json` when absent. */
   readonly contentType?: string
+  /** Other types of it, which are sent as a stream. */
+  readonly streams?: readonly string[]
 }
 
 /** One address of the HTTP API. The application is mounted from these and the documents are generated from them. */

@@ -3,6 +3,7 @@ import { agentRoutes } from './agents.ts'
 import { auditRoutes } from './audit.ts'
 import { signInRoutes } from './auth.ts'
 import { heartbeatRoutes } from './heartbeats.ts'
+import { historyRoutes } from './history.ts'
 import { monitorRoutes } from './monitors.ts'
 import { organizationRoutes } from './organization.ts'
 import { pushRoutes } from './push.ts'
@@ -21,6 +22,7 @@ export const ROUTES = {
   ...auditRoutes,
   ...monitorRoutes,
   ...heartbeatRoutes,
+  ...historyRoutes,
   ...pushRoutes,
   ...installationRoutes
 } as const

@@ -30,7 +30,7 @@ export interface HistoryPage {
  */
 export async function listHeartbeats(db: Queryable, page: HistoryPage): Promise<HistoryRow[]> {
   const [beyond, direction] = page.order === 'asc' ? ['>', 'asc'] : ['<', 'desc']
-  const rows = await db.query<Omit<HistoryRow, 'status'> & { status: number }>(
+  const rows = await db.query<StoredRow>(
     `select status, latency, "timestamp", received_at, source_id, message from heartbeats
      where organization_id = $1 and monitor_key = $2 and "timestamp" >= $3 and "timestamp" < $4
        and ($5::smallint is null or status = $5)
@@ -47,6 +47,29 @@ export async function listHeartbeats(db: Queryable, page: HistoryPage): Promise<
       page.limit
     ]
   )
+  return rows.map(toHistoryRow)
+}
+
+type StoredRow = Omit<HistoryRow, 'status'> & { status: number }
+
+function toHistoryRow(row: StoredRow): HistoryRow {
   // The column only ever receives an index of that list.
-  return rows.map((row) => ({ ...row, status: RECORD_STATUSES[row.status] as RecordStatus }))
+  return { ...row, status: RECORD_STATUSES[row.status] as RecordStatus }
+}
+
+/** The newest heartbeat of a monitor by its time, though its day be dropped long ago. */
+export async function findLastHeartbeat(
+  db: Queryable,
+  organizationId: string,
+  monitorKey: number
+): Promise<HistoryRow | undefined> {
+  for (const table of ['heartbeats', 'last_heartbeats']) {
+    const [row] = await db.query<StoredRow>(
+      `select status, latency, "timestamp", received_at, source_id, message from ${table}
+       where organization_id = $1 and monitor_key = $2 order by "timestamp" desc, source_id desc limit 1`,
+      [organizationId, monitorKey]
+    )
+    if (row !== undefined) return toHistoryRow(row)
+  }
+  return undefined
 }

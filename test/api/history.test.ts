@@ -86,7 +86,8 @@ t.test('the window has its beginning in it and its end not', async (t) => {
     [1, 1, 2, 2].map((hours) => time(start + hours * HOUR))
   )
   t.equal(clamped, false)
-  t.same((await page(`from=${time(start + 3 * HOUR)}&to=${time(start)}`)).data, [])
+  const backwards = await get(`monitorId=${monitor.id}&from=${time(start + 3 * HOUR)}&to=${time(start)}`)
+  t.same(faultsOf(expectProblem(t, backwards, 422, 'validation_failed')), ['?from invalid_value'])
 })
 
 t.test('a window that begins before the retention is cut, and says so', async (t) => {
@@ -112,7 +113,10 @@ const refused: Array<[query: string, fault: string]> = [
   [`monitorId=${monitor.id}&limit=1001`, '?limit invalid_value'],
   [`monitorId=${monitor.id}&limit=many`, '?limit invalid_value'],
   [`monitorId=${monitor.id}&from=yesterday`, '?from invalid_value'],
-  [`monitorId=${monitor.id}&resolution=1h`, '?resolution invalid_value'],
+  [`monitorId=${monitor.id}&resolution=2h`, '?resolution invalid_value'],
+  [`monitorId=${monitor.id}&resolution=1h&status=up`, '?status invalid_value'],
+  [`monitorId=${monitor.id}&from=2999-01-01T00:00:00Z`, '?from invalid_value'],
+  [`monitorId=${monitor.id}&format=xml`, '?format invalid_value'],
   [`monitorId=${monitor.id}&order=up`, '?order invalid_value'],
   [`monitorId=${monitor.id}&status=good`, '?status invalid_value'],
   [`monitorId=${monitor.id}&page=2`, '?page unknown_field']

@@ -1,0 +1,92 @@
+import { z } from 'zod'
+import { idParamsSchema, nextCursorField, pageQuerySchema, timeField, timeQuery } from './fields.ts'
+import { figuresShape, historyRowSchema, RESOLUTIONS } from './heartbeats.ts'
+import { MONITOR_STATES } from './monitors.ts'
+import type { Route } from './route.ts'
+
+export const summaryQuerySchema = z.strictObject({
+  from: timeQuery.optional().meta({ description: 'A day before `to` when absent.' }),
+  to: timeQuery.optional().meta({ description: 'Now when absent.' })
+})
+export type SummaryQuery = z.output<typeof summaryQuerySchema>
+
+export const summarySchema = z
+  .object({
+    from: timeField.meta({ description: 'The window that was really read: it begins with a bucket.' }),
+    to: timeField,
+    resolution: z.enum(RESOLUTIONS).meta({ description: 'Of the buckets.' }),
+    retentionFrom: timeField.nullable().meta({ description: 'Nothing older is shown in this resolution.' }),
+    clamped: z.boolean(),
+    ...figuresShape,
+    buckets: z
+      .array(z.object({ at: timeField, ...figuresShape }))
+      .meta({ description: 'Oldest first, from the first sign of life; those in which nothing happened too.' })
+  })
+  .meta({ id: 'MonitorSummary' })
+
+export const incidentPageSchema = z
+  .object({
+    data: z.array(
+      z
+        .object({
+          from: timeField,
+          to: timeField.nullable().meta({ description: 'Null while it lasts.' }),
+          seconds: z.number().meta({ description: 'Up to now while it lasts.' }),
+          reason: z.string()
+        })
+        .meta({ id: 'Incident' })
+    ),
+    nextCursor: nextCursorField
+  })
+  .meta({ id: 'IncidentPage' })
+
+export const explanationSchema = z
+  .object({
+    state: z.enum(MONITOR_STATES),
+    reason: z.string(),
+    since: timeField,
+    sentence: z.string().meta({ description: 'For people; its words may change.' }),
+    lastHeartbeat: historyRowSchema
+      .nullable()
+      .meta({ description: 'The newest by time, even when the plan shows nothing of its age any more.' }),
+    intervalSeconds: z.number().int(),
+    graceSeconds: z.number().int(),
+    expectedAt: timeField.nullable(),
+    deadlineAt: timeField.nullable()
+  })
+  .meta({ id: 'Explanation' })
+export type ExplanationAnswer = z.output<typeof explanationSchema>
+
+export const historyRoutes = {
+  summarizeMonitor: {
+    method: 'GET',
+    path: '/v1/monitors/{id}/summary',
+    auth: 'monitors:read',
+    tag: 'Monitors',
+    summary: 'Read uptime, latency percentiles and buckets for plots of a window.',
+    description: 'Buckets of 5 minutes up to a day, of an hour up to 14 days, else of a day (UTC).',
+    params: idParamsSchema,
+    query: summaryQuerySchema,
+    answers: { 200: { description: 'The window.', schema: summarySchema } }
+  },
+  listIncidents: {
+    method: 'GET',
+    path: '/v1/monitors/{id}/incidents',
+    auth: 'monitors:read',
+    tag: 'Monitors',
+    summary: 'List the times when a monitor was down, newest first.',
+    params: idParamsSchema,
+    query: pageQuerySchema,
+    answers: { 200: { description: 'One page.', schema: incidentPageSchema } },
+    problems: ['invalid_cursor']
+  },
+  explainMonitor: {
+    method: 'GET',
+    path: '/v1/monitors/{id}/explain',
+    auth: 'monitors:read',
+    tag: 'Monitors',
+    summary: 'Tell why the state of a monitor is what it is.',
+    params: idParamsSchema,
+    answers: { 200: { description: 'The state and what led to it.', schema: explanationSchema } }
+  }
+} as const satisfies Record<string, Route>
