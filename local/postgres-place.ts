@@ -1,5 +1,4 @@
 import { spawnSync } from 'node:child_process'
-import { createHash } from 'node:crypto'
 import {
   chmodSync,
   cpSync,
@@ -14,7 +13,8 @@ import {
   writeFileSync
 } from 'node:fs'
 import { userInfo } from 'node:os'
-import { dirname, join, resolve } from 'node:path'
+import { dirname, join } from 'node:path'
+import { movedHome, wasMoved } from '../shared/embedded-stores.ts'
 import { StartupError } from '../shared/env.ts'
 import { readIfThere } from '../shared/kept-file.ts'
 import { type Command, spawnOptions } from './store.ts'
@@ -91,15 +91,6 @@ function copyBinaries(native: string, home: string): string {
   rmSync(target, { recursive: true, force: true })
   renameSync(draft, target)
   return target
-}
-
-function movedHome(dataDir: string): string {
-  return join('/var/lib/pulsegate', createHash('sha256').update(resolve(dataDir)).digest('hex').slice(0, 16))
-}
-
-/** Once moved it stays there: beginning anew in the data folder would look like the loss of everything. */
-function wasMoved(dataDir: string): boolean {
-  return existsSync(join(movedHome(dataDir), 'postgres', 'data')) && !existsSync(join(dataDir, 'postgres', 'data'))
 }
 
 // Containers may forbid user namespaces to root. Then Postgres runs as a system user, which reaches neither a project

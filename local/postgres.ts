@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { existsSync, mkdirSync, realpathSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { EMBEDDED_DATABASE } from '../shared/embedded-stores.ts'
 import { readIfThere, readOrCreate } from '../shared/kept-file.ts'
 import { chooseStorePort } from './ports.ts'
 import { choosePlace, type PostgresPlace } from './postgres-place.ts'
@@ -27,8 +28,6 @@ export interface PostgresOptions extends StoreOptions {
 export interface Postgres extends Store {
   movedTo?: { dir: string; why: string }
 }
-
-const DATABASE = 'pulsegate'
 
 const RULES: StoreRules = {
   name: 'postgres',
@@ -95,7 +94,7 @@ async function createCluster(place: PostgresPlace, passwordFile: string, fast: b
   const args = ['-D', draft, ...identity, ...locale, ...sync, '--no-instructions']
   await runToEnd(place.asUser({ file: place.initdb, args }), '')
   const single = ['--single', '-D', draft, ...(fast ? ['-F'] : []), 'postgres']
-  await runToEnd(place.asUser({ file: place.postgres, args: single }), `create database ${DATABASE};\n`)
+  await runToEnd(place.asUser({ file: place.postgres, args: single }), `create database ${EMBEDDED_DATABASE};\n`)
   renameSync(draft, join(place.dir, 'data'))
 }
 
@@ -152,7 +151,7 @@ export async function startPostgres(options: PostgresOptions): Promise<Postgres>
   await clearLeftover(data, log)
   const port = await chooseStorePort(join(place.dir, 'port'), options.port)
   const running = await startPatiently(serverCommand(place, data, port, fast), options)
-  const url = `postgres://postgres:${password}@127.0.0.1:${port}/${DATABASE}`
+  const url = `postgres://postgres:${password}@127.0.0.1:${port}/${EMBEDDED_DATABASE}`
   const why = place.movedBecause
   return { ...running, url, port, ...(why === undefined ? {} : { movedTo: { dir: place.dir, why } }) }
 }

@@ -57,6 +57,28 @@ export async function findApiKeyById(
   return row
 }
 
+/** A key with whom it is of, as the operator sees it. */
+export interface HeldApiKeyRow extends ApiKeyRow {
+  organization_id: string
+  agent_id: string
+  agent_name: string
+}
+
+const HELD = `select k.id, k.prefix, k.suffix, k.created_at, k.last_used_at, k.revoked_at, k.organization_id, k.agent_id,
+    a.name as agent_name
+  from api_keys k join agents a on a.id = k.agent_id and a.organization_id = k.organization_id`
+
+/** Of all agents and services of an organization, newest first. */
+export function listHeldApiKeys(db: Queryable, organizationId: string): Promise<HeldApiKeyRow[]> {
+  return db.query<HeldApiKeyRow>(`${HELD} where k.organization_id = $1 order by k.id desc`, [organizationId])
+}
+
+/** System-wide: the operator names a key by its id alone. */
+export async function findHeldApiKey(db: Queryable, id: string): Promise<HeldApiKeyRow | undefined> {
+  const [row] = await db.query<HeldApiKeyRow>(`${HELD} where k.id = $1`, [id])
+  return row
+}
+
 /** How many keys of the agent are not revoked; exact only while its row is locked. */
 export async function countActiveKeys(db: Queryable, organizationId: string, agentId: string): Promise<number> {
   const [row] = await db.query<{ count: number }>(

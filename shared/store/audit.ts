@@ -39,6 +39,19 @@ export async function insertAudit(db: Queryable, entry: AuditEntry): Promise<voi
   )
 }
 
+/** System-wide: the operator did something that is everybody's concern. */
+export async function insertOperatorAuditEverywhere(
+  db: Queryable,
+  { action, details }: Pick<AuditEntry, 'action' | 'details'>
+): Promise<void> {
+  const organizations = await db.query<{ id: string }>('select id from organizations')
+  await db.query(
+    `insert into audit_log (id, organization_id, actor_kind, action, details)
+     select entry_id, organization_id, 'operator', $3, $4 from unnest($1::uuid[], $2::uuid[]) as one (entry_id, organization_id)`,
+    [organizations.map(() => uuidv7()), organizations.map(({ id }) => id), action, JSON.stringify(details ?? {})]
+  )
+}
+
 /** What a person did outside of any one organization is told in each of theirs. */
 export async function insertPersonAudit(
   db: Queryable,

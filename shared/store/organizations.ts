@@ -44,6 +44,37 @@ export async function deleteOrganization(db: Queryable, id: string): Promise<voi
   await db.query('delete from organizations where id = $1', [id])
 }
 
+/** What the operator sees of an organization. */
+export interface OrganizationSummary extends Organization {
+  members: number
+  suspended_at: Date | null
+  created_at: Date
+}
+
+/** System-wide, oldest first. */
+export function listOrganizations(db: Queryable): Promise<OrganizationSummary[]> {
+  return db.query<OrganizationSummary>(
+    `select o.id, o.name, o.plan, o.suspended_at, o.created_at,
+       (select count(*) from memberships m where m.organization_id = o.id) as members
+     from organizations o order by o.created_at, o.id`
+  )
+}
+
+/** System-wide: plan and suspension belong to the operator. */
+export async function setPlan(db: Queryable, id: string, plan: string): Promise<void> {
+  await db.query('update organizations set plan = $2 where id = $1', [id, plan])
+}
+
+/** System-wide; null: no longer. Returns whether that is a change. */
+export async function setSuspended(db: Queryable, id: string, at: Date | null): Promise<boolean> {
+  const rows = await db.query(
+    `update organizations set suspended_at = $2
+     where id = $1 and (suspended_at is null) <> ($2::timestamptz is null) returning id`,
+    [id, at]
+  )
+  return rows.length > 0
+}
+
 /** System-wide: a further organization of a person who belongs to others. */
 export async function foundOrganization(
   db: Queryable,

@@ -1,0 +1,206 @@
+import { parseArgs } from 'node:util'
+import { z } from 'zod'
+import { connectDb, sqlState } from '../shared/db.ts'
+import { StartupError } from '../shared/env.ts'
+import { createLog } from '../shared/log.ts'
+import { PLANS } from '../shared/plans.ts'
+import { connectRedis } from '../shared/redis.ts'
+import { requireSchema } from '../shared/schema.ts'
+import { createSecrets } from '../shared/secrets.ts'
+import { revokeKey, showKeys } from './admin/keys.ts'
+import { type Operator, Refusal } from './admin/operator.ts'
+import { changePlan, createOrganization, showOrganizations, suspend } from './admin/organizations.ts'
+import { rotateSigningKeys, showSigningKeys } from './admin/signing-keys.ts'
+import { resetPassword } from './admin/users.ts'
+import { readAdminConfig } from './config.ts'
+
+const USAGE = `What the operator of an installation does by hand. Every change is told in the audit trail of the organization.
+
+Usage: npm run admin -- <command>
+  organizations list
+  organizations create --name <name> --owner-email <email> [--owner-name <name>]
+                                     a new owner's password is shown once
+  organizations plan <id> <plan>     ${Object.keys(PLANS).join(', ')}
+  organizations suspend <id>         nobody of it signs in or reports, until
+  organizations resume <id>
+  users reset-password <email>       shows a new password once, and ends the person's sessions
+  keys list --organization <id>      API keys, by their beginnings and ends
+  keys revoke <key id>               closes its sockets and refuses it within a second
+  signing-keys list                  the keys that sign JWTs
+  signing-keys rotate                publishes the next one, which signs two hours later
+  signing-keys rotate --now          for a key that others know: every JWT of before is refused
+
+It works on DATABASE_URL, REDIS_URL and SECRETS_KEY; what is not set is found where npm start left it in DATA_DIR.`
+
+/** As a shell's own "wrong usage". */
+const EXIT_USAGE = 64
+
+type Command = (operator: Operator) => Promise<void>
+
+const OPTIONS = {
+  name: { type: 'string' },
+  'owner-email': { type: 'string' },
+  'owner-name': { type: 'string' },
+  organization: { type: 'string' },
+  now: { type: 'boolean' }
+} as const
+interface Values {
+  name?: string | undefined
+  'owner-email'?: string | undefined
+  'owner-name'?: string | undefined
+  organization?: string | undefined
+  now?: boolean | undefined
+}
+
+interface Form {
+  /** Words after the command's two. */
+  words: readonly z.ZodType<string>[]
+  options: z.ZodType<Values>
+  run(words: readonly string[], values: Values): Command
+}
+
+const id = z.uuid()
+const nothing = z.strictObject({})
+const text = z.string().trim().min(1).max(200)
+
+/** Every command by its two words. */
+const FORMS: Record<string, Form> = {
+  'organizations list': { words: [], options: nothing, run: () => showOrganizations },
+  'organizations create': {
+    words: [],
+    options: z.strictObject({ name: text, 'owner-email': z.email(), 'owner-name': text.optional() }),
+    run:
+      (_words, { name = '', 'owner-email': ownerEmail = '', 'owner-name': ownerName }) =>
+      (operator) =>
+        createOrganization(operator, { name, ownerEmail, ownerName })
+  },
+  'organizations plan': {
+    words: [id, z.enum(Object.keys(PLANS))],
+    options: nothing,
+    run:
+      ([organizationId = '', plan = '']) =>
+      (operator) =>
+        changePlan(operator, organizationId, plan)
+  },
+  'organizations suspend': {
+    words: [id],
+    options: nothing,
+    run:
+      ([organizationId = '']) =>
+      (operator) =>
+        suspend(operator, organizationId, true)
+  },
+  'organizations resume': {
+    words: [id],
+    options: nothing,
+    run:
+      ([organizationId = '']) =>
+      (operator) =>
+        suspend(operator, organizationId, false)
+  },
+  'users reset-password': {
+    words: [text],
+    options: nothing,
+    run:
+      ([email = '']) =>
+      (operator) =>
+        resetPassword(operator, email)
+  },
+  'keys list': {
+    words: [],
+    options: z.strictObject({ organization: id }),
+    run:
+      (_words, { organization = '' }) =>
+      (operator) =>
+        showKeys(operator, organization)
+  },
+  'keys revoke': {
+    words: [id],
+    options: nothing,
+    run:
+      ([keyId = '']) =>
+      (operator) =>
+        revokeKey(operator, keyId)
+  },
+  'signing-keys list': { words: [], options: nothing, run: () => showSigningKeys },
+  'signing-keys rotate': {
+    words: [],
+    options: z.strictObject({ now: z.boolean().optional() }),
+    run:
+      (_words, { now = false }) =>
+      (operator) =>
+        rotateSigningKeys(operator, now)
+  }
+}
+
+/** Null: not a command of ours. */
+function commandOf(args: string[]): Command | null {
+  let parsed: { values: Values; positionals: string[] }
+  try {
+    parsed = parseArgs({ args, options: OPTIONS, allowPositionals: true, strict: true })
+  } catch (error) {
+    console.error(`${(error as Error).message}\n`)
+    return null
+  }
+  const [group = '', verb = '', ...words] = parsed.positionals
+  const form = Object.hasOwn(FORMS, `${group} ${verb}`) ? FORMS[`${group} ${verb}`] : undefined
+  if (form === undefined || words.length !== form.words.length) return null
+  const checked = form.words.map((schema, place) => schema.safeParse(words[place]))
+  const options = form.options.safeParse({ ...parsed.values })
+  const [fault] = [...checked, options].flatMap((result) => (result.success ? [] : result.error.issues))
+  if (fault !== undefined) {
+    console.error(`${[...fault.path, fault.message].join(': ')}\n`)
+    return null
+  }
+  const read = checked.map((result) => result.data ?? '')
+  return form.run(read, options.data ?? {})
+}
+
+async function run(command: Command): Promise<void> {
+  const config = readAdminConfig()
+  const log = createLog('admin', 'fatal')
+  const db = connectDb({ url: config.DATABASE_URL, role: 'pulsegate_system', log, max: 2 })
+  try {
+    await requireSchema(db)
+    const redis = await connectRedis({ url: config.REDIS_URL, log, whenAway: 'fail' })
+    try {
+      await command({
+        db,
+        redis,
+        redisPrefix: config.REDIS_PREFIX,
+        secrets: createSecrets(config.SECRETS_KEY),
+        log,
+        clock: Date.now,
+        defaultPlan: config.DEFAULT_PLAN,
+        say: (line) => console.log(line),
+        warn: (line) => console.error(line)
+      })
+    } finally {
+      await redis.stop()
+    }
+  } finally {
+    await db.stop()
+  }
+}
+
+async function main(): Promise<number> {
+  const command = commandOf(process.argv.slice(2))
+  if (command === null) {
+    console.error(USAGE)
+    return EXIT_USAGE
+  }
+  await run(command)
+  return 0
+}
+
+/** What the operator can do something about; anything else is shown whole. */
+function isForOperator(error: unknown): error is Error {
+  return error instanceof StartupError || error instanceof Refusal || sqlState(error)?.startsWith('08') === true
+}
+
+try {
+  process.exitCode = await main()
+} catch (error) {
+  console.error(isForOperator(error) ? error.message : error)
+  process.exitCode = 1
+}
