@@ -49,6 +49,7 @@ const doors = [
   },
   { name: 'ioredis', packages: 'ioredis', door: '^shared/redis\\.ts$|^bench/bare-' },
   { name: 'jose', packages: 'jose', door: '^api/sign-in/', peer: true },
+  { name: 'compression', packages: 'compression|@types/compression', door: '^api/web-app\\.ts$' },
   { name: 'cookie', packages: 'cookie', door: '^api/sign-in/' },
   { name: 'nodemailer', packages: 'nodemailer|@types/nodemailer', door: '^api/mail/mail\\.ts$' },
   { name: 'openid-client', packages: 'openid-client', door: '^api/sign-in/sso/' },

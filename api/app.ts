@@ -6,6 +6,7 @@ import { AppError, SECURITY_HEADERS } from '../shared/errors.ts'
 import type { Log } from '../shared/log.ts'
 import { createAuthenticate } from './http/authenticate.ts'
 import { createLimits } from './http/limits.ts'
+import { linkHeaderOf } from './http/links.ts'
 import { sendProblem } from './http/problem.ts'
 import { redirect } from './http/redirect.ts'
 import { createRequestLog, type RequestFacts } from './http/request-log.ts'
@@ -14,6 +15,7 @@ import type { Addresses, Parts } from './parts.ts'
 import { createHandlers } from './routes/handlers.ts'
 import { createSessions } from './sign-in/sessions.ts'
 import { createTokens } from './sign-in/tokens.ts'
+import { serveWebApp } from './web-app.ts'
 
 export interface AppOptions {
   parts: Parts
@@ -141,6 +143,7 @@ export function createApp(options: AppOptions): Express {
     })
   }
   app.use(takeLiterally)
+  serveWebApp(app, linkHeaderOf(addresses))
   for (const [path, group] of groupByPath(createHandlers({ parts, addresses, tokens, sessions, authenticate }))) {
     app.all(expressPaths(path), dispatcher(group, gate))
   }

@@ -58,7 +58,7 @@ function newest(path, entries) {
   for (const entry of entries) {
     const child = join(path, entry.name)
     if (entry.isDirectory()) latest = Math.max(latest, newest(child, readdirSync(child, { withFileTypes: true })))
-    else if (/\.(ts|tsx|json)$/.test(entry.name)) latest = Math.max(latest, statSync(child).mtimeMs)
+    else if (/\.(ts|tsx|json|css|html|svg)$/.test(entry.name)) latest = Math.max(latest, statSync(child).mtimeMs)
   }
   return latest
 }
@@ -75,14 +75,19 @@ function newestSource() {
   return Math.max(...files, ...ofFolders)
 }
 
-/** Compiles the sources into dist/ when one is newer than the last compilation. Throws one sentence when tsc fails. */
+function run(tool, args, what) {
+  const { status, error } = spawnSync(join(MODULES, '.bin', tool), args, { cwd: ROOT, stdio: 'inherit' })
+  if (status === 0) return
+  throw new Error(`${what} failed${error ? ` (${error.message})` : ''}: the lines above say why.`)
+}
+
+/** Compiles the sources and the dashboard into dist/ when one is newer than the last time. Throws one sentence when that fails. */
 export function build(say) {
   const began = Date.now()
   if (existsSync(BUILD_STAMP) && Number(readFileSync(BUILD_STAMP, 'utf8')) > newestSource()) return
   say('Building …')
-  const { status, error } = spawnSync(join(MODULES, '.bin', 'tsc'), ['-p', '.'], { cwd: ROOT, stdio: 'inherit' })
-  if (status !== 0)
-    throw new Error(`the TypeScript build failed${error ? ` (${error.message})` : ''}: the lines above say why.`)
+  run('tsc', ['-p', '.'], 'the TypeScript build')
+  run('vite', ['build', 'dashboard', '--logLevel', 'warn'], 'the build of the dashboard')
   mkdirSync(dirname(BUILD_STAMP), { recursive: true })
   writeFileSync(BUILD_STAMP, String(began))
 }

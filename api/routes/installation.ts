@@ -4,9 +4,10 @@ import { buildOpenApi } from '../../shared/contract/openapi.ts'
 import { VERSION } from '../../shared/contract/version.ts'
 import { countReady, type ProcessKind } from '../../shared/instances.ts'
 import type { Handlers } from '../http/contract.ts'
+import { linkHeaderOf, linksOf } from '../http/links.ts'
 import type { Addresses, Parts } from '../parts.ts'
 import type { Tokens } from '../sign-in/tokens.ts'
-import { docsPage, frontPage } from './pages.ts'
+import { docsPage } from './pages.ts'
 
 interface Options {
   parts: Parts
@@ -39,33 +40,18 @@ export function readyChecks({ db, redis, redisPrefix }: Pick<Parts, 'db' | 'redi
 
 type InstallationHandlers = Pick<
   Handlers,
-  'frontPage' | 'docsPage' | 'index' | 'status' | 'healthz' | 'readyz' | 'jwks' | 'openapi' | 'asyncapi'
+  'docsPage' | 'index' | 'status' | 'healthz' | 'readyz' | 'jwks' | 'openapi' | 'asyncapi'
 >
 
 export function createInstallationHandlers({ parts, addresses, tokens }: Options): InstallationHandlers {
-  const { apiUrl, appUrl, siteUrl, ingestUrl } = addresses
+  const { apiUrl, ingestUrl } = addresses
   const openapi = buildOpenApi(apiUrl)
   const asyncapi = buildAsyncApi(ingestUrl)
   const checks = readyChecks(parts)
-  const links = {
-    app: appUrl,
-    site: siteUrl,
-    ingest: ingestUrl,
-    openapi: `${apiUrl}/openapi.json`,
-    asyncapi: `${apiUrl}/asyncapi.json`,
-    docs: `${apiUrl}/docs`,
-    status: `${apiUrl}/api/status`,
-    ready: `${apiUrl}/readyz`,
-    jwks: `${apiUrl}/.well-known/jwks.json`
-  }
-  const linkHeader = [
-    `<${links.openapi}>; rel="service-desc"; type="application/json"`,
-    `<${links.docs}>; rel="service-doc"; type="text/html"`,
-    `<${links.status}>; rel="status"; type="application/json"`
-  ].join(', ')
+  const links = linksOf(addresses)
+  const linkHeader = linkHeaderOf(addresses)
 
   return {
-    frontPage: () => ({ status: 200, body: frontPage(addresses), headers: { ...PAGE_HEADERS, Link: linkHeader } }),
     docsPage: () => ({ status: 200, body: docsPage(), headers: PAGE_HEADERS }),
     index: () => ({ status: 200, body: { name: 'pulsegate', version: VERSION, links }, headers: { Link: linkHeader } }),
     status: () => ({ status: 200, body: { status: 'ok', name: 'pulsegate', version: VERSION } }),

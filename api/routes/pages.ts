@@ -1,7 +1,6 @@
 import { mayRole, ROLES, scopeOf } from '../../shared/contract/permissions.ts'
 import type { Route } from '../../shared/contract/route.ts'
 import { ROUTES } from '../../shared/contract/routes.ts'
-import type { Addresses } from '../parts.ts'
 
 const STYLE = `
   :root { color-scheme: light dark; font: 1rem/1.5 system-ui, sans-serif }
@@ -37,22 +36,6 @@ ${body}
 </body>
 </html>
 `
-}
-
-/** What stands at the root until there is a dashboard. */
-export function frontPage({ apiUrl, ingestUrl }: Addresses): string {
-  return page(
-    'Pulsegate',
-    `<h1>Pulsegate</h1>
-<p>Self-hosted uptime monitoring. Heartbeats come in by an agent's WebSocket, by the API or by a push URL, and are durable
-before they are acknowledged.</p>
-<ul>
-<li><a href="/docs">The routes of the API</a>, also as <a href="/openapi.json">OpenAPI</a></li>
-<li><a href="/asyncapi.json">The ingest protocol as AsyncAPI</a></li>
-<li><a href="/api">Index</a> and <a href="/api/status">status</a></li>
-</ul>
-<p>API: <code>${escapeHtml(apiUrl)}</code><br>Ingest: <code>${escapeHtml(ingestUrl)}</code></p>`
-  )
 }
 
 function authWords({ auth }: Route): string {

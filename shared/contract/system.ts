@@ -46,7 +46,6 @@ function document<const P extends `/${string}`, S extends z.ZodType>(path: P, su
 }
 
 export const installationRoutes = {
-  frontPage: page('/', 'What this is.'),
   docsPage: page('/docs', 'The routes of the API, for people.'),
   index: document('/api', 'Where to find what.', indexSchema),
   status: document('/api/status', 'Is the API up?', statusSchema),

@@ -2,6 +2,7 @@ import { t } from 'tap'
 import { ROUTES } from '../../shared/contract/routes.ts'
 import { apiFor } from '../support/api.ts'
 import { gatewayFor, openStores, workerFor } from '../support/ingest.ts'
+import { expectProblem } from '../support/problems.ts'
 import { waitFor } from '../support/wait-for.ts'
 
 interface OpenApi {
@@ -67,15 +68,32 @@ for (const [name, { method, path, auth }] of Object.entries(ROUTES)) {
   })
 }
 
-t.test('the pages load nothing and run nothing', async (t) => {
-  for (const path of ['/', '/docs']) {
-    const { headers, body } = await api.call('GET', path)
+t.test('the list of routes loads nothing and runs nothing', async (t) => {
+  const { headers, body } = await api.call('GET', '/docs')
+  t.equal(headers.get('content-type'), 'text/html; charset=utf-8')
+  t.match(headers.get('content-security-policy'), /default-src 'none'/)
+  t.match(body, /^<!doctype html>/)
+  t.notMatch(body, /<script|src=/)
+})
+
+t.test('the pages of the dashboard run no script but our files, and may not be framed', async (t) => {
+  for (const path of ['/', '/login', '/settings?section=team', '/monitors/0']) {
+    const { status, headers, body } = await api.call('GET', path)
+    t.equal(status, 200, path)
     t.equal(headers.get('content-type'), 'text/html; charset=utf-8')
-    t.match(headers.get('content-security-policy'), /default-src 'none'/)
-    t.match(body, /^<!doctype html>/)
-    t.notMatch(body, /<script|src=/)
+    t.match(headers.get('content-security-policy'), /script-src 'self';.*frame-ancestors 'none'/)
+    t.notMatch(body, /<script(?![^>]* src="\/assets\/)/)
   }
   t.match((await api.call('GET', '/')).headers.get('link'), /rel="service-desc"/)
+  expectProblem(t, await api.call('POST', '/login', { json: {} }), 405, 'method_not_allowed')
+})
+
+t.test("the dashboard's files are kept for good, and none beside them is given out", async (t) => {
+  const [file = ''] = /\/assets\/[^"]+\.js/.exec(String((await api.call('GET', '/')).body)) ?? []
+  t.match((await api.call('GET', file)).headers.get('cache-control'), /immutable/)
+  for (const path of ['/assets/../index.html', '/assets/%2e%2e/index.html', '/assets/none.js', '/assets/']) {
+    expectProblem(t, await api.call('GET', path), 404, 'not_found')
+  }
 })
 
 t.test('ready means API, PostgreSQL, Redis, a gateway and a worker', async (t) => {

@@ -1,0 +1,41 @@
+import { Tabs } from '@mantine/core'
+import { useSearchParams } from 'wouter'
+import { useMe } from '../session.tsx'
+import { AccountSection } from '../settings/account.tsx'
+import { AuditSection } from '../settings/audit.tsx'
+import { OrganizationSection } from '../settings/organization.tsx'
+import { TeamSection } from '../settings/team.tsx'
+import { Page } from '../ui/page.tsx'
+
+const SECTIONS = [
+  { value: 'organization', label: 'Organization', section: OrganizationSection, admins: false },
+  { value: 'team', label: 'Team', section: TeamSection, admins: false },
+  { value: 'audit', label: 'Audit log', section: AuditSection, admins: true },
+  { value: 'account', label: 'My account', section: AccountSection, admins: false }
+] as const
+
+export function SettingsPage() {
+  const { role } = useMe()
+  const [search, setSearch] = useSearchParams()
+  const allowed = SECTIONS.filter(({ admins }) => !admins || role !== 'member')
+  const wanted = search.get('section')
+  const active = allowed.find(({ value }) => value === wanted)?.value ?? 'organization'
+  return (
+    <Page title="Settings">
+      <Tabs value={active} onChange={(value) => setSearch({ section: value ?? 'organization' })} keepMounted={false}>
+        <Tabs.List mb="md" aria-label="Sections">
+          {allowed.map(({ value, label }) => (
+            <Tabs.Tab key={value} value={value}>
+              {label}
+            </Tabs.Tab>
+          ))}
+        </Tabs.List>
+        {allowed.map(({ value, section: Section }) => (
+          <Tabs.Panel key={value} value={value}>
+            <Section />
+          </Tabs.Panel>
+        ))}
+      </Tabs>
+    </Page>
+  )
+}
