@@ -17,6 +17,7 @@ import type { Addresses, Parts } from '../parts.ts'
 import { normalizeEmail } from '../sign-in/email.ts'
 import { createGuard } from '../sign-in/guard.ts'
 import type { Passwords } from '../sign-in/password.ts'
+import { unlinkUnproven } from '../sign-in/sso/unlink-unproven.ts'
 
 interface Options {
   parts: Parts
@@ -100,7 +101,9 @@ export function createPasswordResetHandlers({ parts, addresses, passwords }: Opt
         const sessionsEnded = await endSessionsOf(tx, userId, null, at)
         const details = { sessionsEnded }
         await insertPersonAudit(tx, { userId, action: 'password.reset', details, address, requestId })
-        return findUser(tx, userId)
+        const person = await findUser(tx, userId)
+        if (person !== undefined) await unlinkUnproven(tx, person, { address, requestId })
+        return person
       })
       if (user !== undefined) await guard.forgive(user.email)
       return { status: 204 }

@@ -105,7 +105,7 @@ function createFinish({ parts, addresses, sessions }: Options, shared: Shared) {
   async function link(to: NonNullable<Attempt['link']>, identity: Identity, request: IncomingMessage, origin: Origin) {
     const session = await sessions.find(request.headers.cookie)
     if (session?.id !== to.sessionId) throw new AppError('sso_state_invalid')
-    await admission.link(identity, { userId: to.userId, organizationId: session.organization_id }, origin)
+    await admission.link(identity, { ...to, organizationId: session.organization_id }, origin)
   }
 
   async function signIn(attempt: Attempt, identity: Identity, origin: Origin): Promise<string> {

@@ -11,9 +11,7 @@ export interface IdentityKey {
   subject: string
 }
 
-export interface IdentityRow {
-  provider: SsoProvider
-  tenant: string
+export interface IdentityRow extends IdentityKey {
   email: string | null
   created_at: Date
 }
@@ -50,7 +48,7 @@ export async function insertIdentity(
 /** In a transaction of the person; oldest first. */
 export function listIdentities(db: Queryable, userId: string): Promise<IdentityRow[]> {
   return db.query<IdentityRow>(
-    'select provider, tenant, email, created_at from identities where user_id = $1 order by created_at, tenant',
+    'select provider, tenant, subject, email, created_at from identities where user_id = $1 order by created_at, tenant',
     [userId]
   )
 }
@@ -58,4 +56,18 @@ export function listIdentities(db: Queryable, userId: string): Promise<IdentityR
 /** In a transaction of the person. */
 export async function deleteIdentities(db: Queryable, userId: string, provider: SsoProvider): Promise<void> {
   await db.query('delete from identities where user_id = $1 and provider = $2', [userId, provider])
+}
+
+/** In a transaction of the person. */
+export async function deleteIdentity(
+  db: Queryable,
+  userId: string,
+  { provider, tenant, subject }: IdentityKey
+): Promise<void> {
+  await db.query('delete from identities where user_id = $1 and provider = $2 and tenant = $3 and subject = $4', [
+    userId,
+    provider,
+    tenant,
+    subject
+  ])
 }

@@ -2,6 +2,7 @@ import { type Test, t } from 'tap'
 import { auditOf } from '../support/audit-trail.ts'
 import { PASSWORD, type Person, signUp } from '../support/cast.ts'
 import { openStores } from '../support/ingest.ts'
+import { mailboxFor } from '../support/mailbox.ts'
 import { expectProblem } from '../support/problems.ts'
 import { type Browser, bind, createBrowser, inDirectory, inWorkspace, pathOf, ssoApiFor } from '../support/sso.ts'
 
@@ -12,7 +13,8 @@ const LINK = '/v1/auth/sso/entra?link=1&returnTo=/settings'
 
 const stores = await openStores(t)
 let ahead = 0
-const api = await ssoApiFor(t, stores, { clock: () => Date.now() + ahead })
+const mailbox = await mailboxFor(t)
+const api = await ssoApiFor(t, stores, { clock: () => Date.now() + ahead, smtpUrl: mailbox.url })
 const alice = await signUp(api, 'Alice')
 await bind(api, alice, { provider: 'entra', tenant: TENANT, domain: 'example.com' })
 await bind(api, alice, { provider: 'google', domain: 'example.com' })
@@ -85,8 +87,9 @@ t.test('a link that was begun in one session is not finished in another', async 
 })
 
 async function invite(email: string, role = 'admin'): Promise<string> {
-  const { body } = await api.call('POST', '/v1/team/invitations', { as: alice.jwt, json: { email, role } })
-  return new URL((body as { url: string }).url).pathname.split('/').at(-1) ?? ''
+  await api.call('POST', '/v1/team/invitations', { as: alice.jwt, json: { email, role } })
+  const { text } = await mailbox.mailTo(email)
+  return /\/invitations\/(pgi_\w+)/.exec(text)?.[1] ?? ''
 }
 
 async function accept(t: Test, provider: 'entra' | 'google', token: string, expected: string): Promise<Browser> {
@@ -145,6 +148,26 @@ t.test('an invitation that is unknown, too old or taken back is refused', async 
   ahead = 7 * 86_400_000 + 1000
   await accept(t, 'google', token, '/login?error=invitation_invalid')
   ahead = 0
+})
+
+t.test("a reset password unlinks what is not proven to be the mailbox owner's", async (t) => {
+  const kate = await signUp(api, 'Kate')
+  const trojan = inDirectory(OTHER, 'Trojan', { email: kate.email, xms_edov: true })
+  const own = inDirectory(TENANT, 'Kate')
+  for (const identity of [trojan, inDirectory(TENANT, 'Insider'), own]) {
+    api.entra.person = identity
+    t.equal(await (await signedIn(kate.email)).signIn(LINK, SAME_SITE), '/settings')
+  }
+  await api.call('POST', '/v1/auth/password/forgot', { json: { email: kate.email } })
+  const { text } = await mailbox.mailTo(kate.email)
+  const token = /pgf_\w+/.exec(text)?.[0]
+  const password = 'a password that only Kate knows'
+  t.equal((await api.call('POST', '/v1/auth/password/reset', { json: { token, password } })).status, 204)
+  t.match(await identitiesOf(kate), [{ provider: 'entra', tenant: TENANT, email: kate.email }])
+  api.entra.person = trojan
+  t.equal(await createBrowser(api).signIn('/v1/auth/sso/entra'), '/login?error=sso_not_connected')
+  api.entra.person = own
+  t.equal(await createBrowser(api).signIn('/v1/auth/sso/entra'), '/')
 })
 
 t.test('an identity is unlinked unless it is the last way in', async (t) => {

@@ -7,8 +7,9 @@ import { findIdentity, insertIdentity } from '../../../shared/store/identities.t
 import { acceptInvitation, type FoundInvitation, findInvitation } from '../../../shared/store/invitations.ts'
 import { listMemberships, type Membership } from '../../../shared/store/memberships.ts'
 import type { Organization } from '../../../shared/store/organizations.ts'
+import { lockSession } from '../../../shared/store/sessions.ts'
 import { type BoundOrganization, findBoundOrganizations, joinBySso } from '../../../shared/store/sso-connections.ts'
-import { findUser, findUserByEmail, insertUser, type User } from '../../../shared/store/users.ts'
+import { findUser, findUserByEmail, insertUser, lockUser, type User } from '../../../shared/store/users.ts'
 import type { Parts } from '../../parts.ts'
 import type { Origin } from '../sessions.ts'
 import type { Identity } from './read-identity.ts'
@@ -34,8 +35,14 @@ export interface Admission {
    * @throws AppError invitation_invalid, sso_email_unverified, invitation_of_another, sign_in_first, sso_wrong_tenant
    */
   accept(identity: Identity, token: string, origin: Origin): Promise<Admitted>
-  /** Links to an account whose person has just proven who they are. @throws AppError sso_identity_taken */
-  link(identity: Identity, to: { userId: string; organizationId: string }, origin: Origin): Promise<void>
+  /** Links to the account of a session that is still open. @throws AppError sso_identity_taken, sso_state_invalid */
+  link(identity: Identity, to: LinkTarget, origin: Origin): Promise<void>
+}
+
+export interface LinkTarget {
+  userId: string
+  organizationId: string
+  sessionId: string
 }
 
 interface Change {
@@ -206,11 +213,17 @@ function createAccept(stores: Stores): Admission['accept'] {
 }
 
 function createLink({ db }: Stores): Admission['link'] {
-  return async (identity, { userId, organizationId }, origin) => {
+  return async (identity, { userId, organizationId, sessionId }, origin) => {
     const holder = await findIdentity(db, identity)
     if (holder === userId) return
     if (holder !== null) throw new AppError('sso_identity_taken')
-    await db.person(userId, organizationId, (tx) => linkIdentity(tx, identity, { organizationId, userId, origin }))
+    await db.person(userId, organizationId, async (tx) => {
+      // A reset password ends sessions and unlinks in one go: nothing may be linked by such a session after that.
+      await lockUser(tx, userId)
+      const session = await lockSession(tx, userId, sessionId)
+      if (session === undefined || session.ended_at !== null) throw new AppError('sso_state_invalid')
+      await linkIdentity(tx, identity, { organizationId, userId, origin })
+    })
   }
 }
 
