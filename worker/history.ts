@@ -1,8 +1,8 @@
 import { type Database, isTransient } from '../shared/db.ts'
 import type { Log } from '../shared/log.ts'
-import { rawRetentionMs } from '../shared/plans.ts'
 import { DeadLetter } from '../shared/queue.ts'
-import { createHeartbeatDays, listPlansInUse } from '../shared/store/heartbeat-days.ts'
+import { createHeartbeatDays } from '../shared/store/heartbeat-days.ts'
+import { deleteOldRows, dropDays, longestRawDays } from './retention.ts'
 
 const MS_PER_DAY = 86_400_000
 const DAYS_AHEAD = 2
@@ -10,6 +10,8 @@ const DAYS_AHEAD = 2
 const OLDEST_DAYS = 400
 /** Days are made long before they are needed, so that a worker that misses a few rounds does no harm. */
 const ROUND_MS = 3_600_000
+/** The start makes days and no more; dropping has time. */
+const FIRST_ROUND_MS = 60_000
 const AGAIN_MS = 10_000
 
 /** Makes the days of these heartbeats. @throws DeadLetter when one lies where no heartbeat can be. */
@@ -24,43 +26,50 @@ export async function makeDays(db: Database, days: ReadonlySet<number>, now: num
 }
 
 async function makeDaysAhead(db: Database, now: number): Promise<number> {
-  const plans = await listPlansInUse(db)
-  const longest = Math.max(rawRetentionMs('self-hosted'), ...plans.map(rawRetentionMs))
-  const first = Math.floor((now - longest) / MS_PER_DAY)
-  const last = Math.floor(now / MS_PER_DAY) + DAYS_AHEAD
+  const longest = Math.min((await longestRawDays(db, now)) ?? OLDEST_DAYS, OLDEST_DAYS)
+  const today = Math.floor(now / MS_PER_DAY)
   return createHeartbeatDays(
     db,
-    Array.from({ length: last - first + 1 }, (_, i) => first + i)
+    Array.from({ length: longest + DAYS_AHEAD + 1 }, (_, i) => today - longest + i)
   )
 }
 
 /**
- * Keeps the days of [now − longest raw retention in use, now + 2 days] made: at once, then every hour. A database that is
- * busy does not stop the start: a day that is missing meanwhile is made by who needs it.
+ * Keeps the days of [now − longest raw retention in use, now + 2 days] made: at once, then every hour; and drops and deletes
+ * what no plan keeps. A database that is busy does not stop the start: a day that is missing meanwhile is made by who needs
+ * it.
  */
-export async function startHistory(db: Database, log: Log, clock: () => number): Promise<{ stop(): void }> {
+export async function startHistory(db: Database, log: Log, clock: () => number): Promise<{ stop(): Promise<void> }> {
   let timer: NodeJS.Timeout | undefined
   let stopped = false
+  let running = Promise.resolve()
 
   function next(afterMs: number): void {
     if (!stopped) timer = setTimeout(round, afterMs)
   }
 
   function failed(error: unknown): void {
-    log.error({ err: error, againMs: AGAIN_MS }, 'days of history could not be made ahead')
+    log.error({ err: error, againMs: AGAIN_MS }, 'days of history could not be made or dropped')
     next(AGAIN_MS)
   }
 
+  async function keep(): Promise<void> {
+    const made = await makeDaysAhead(db, clock())
+    if (made > 0) log.info({ made }, 'days of history were made ahead')
+    if (stopped) return
+    const dropped = await dropDays(db, clock())
+    const deleted = await deleteOldRows(db, clock(), () => !stopped)
+    if (dropped + deleted > 0) log.info({ dropped, deleted }, 'history beyond every plan was dropped')
+    next(ROUND_MS)
+  }
+
   function round(): void {
-    makeDaysAhead(db, clock()).then((made) => {
-      if (made > 0) log.info({ made }, 'days of history were made ahead')
-      next(ROUND_MS)
-    }, failed)
+    running = keep().catch(failed)
   }
 
   try {
     await makeDaysAhead(db, clock())
-    next(ROUND_MS)
+    next(FIRST_ROUND_MS)
   } catch (error) {
     if (!isTransient(error)) throw error
     failed(error)
@@ -69,6 +78,7 @@ export async function startHistory(db: Database, log: Log, clock: () => number):
     stop: () => {
       stopped = true
       clearTimeout(timer)
+      return running
     }
   }
 }

@@ -69,9 +69,8 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
   return {
     stop: async () => {
       clearInterval(watching)
-      history.stop()
       // At once: the queue waits for the jobs under way, and the writer hands back those that have not begun.
-      await Promise.all([work.stop(), writer.stop(), rollups.stop(), sweeping.stop()])
+      await Promise.all([work.stop(), writer.stop(), history.stop(), rollups.stop(), sweeping.stop()])
     }
   }
 }

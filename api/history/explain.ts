@@ -1,47 +1,70 @@
 import type { ExplanationAnswer } from '../../shared/contract/history.ts'
 import { formatTimestamp } from '../../shared/protocol/timestamp.ts'
+import { deadlineAfter, expectedAfter, type Outage } from '../../shared/schedule/deadline.ts'
 import type { ExplanationRow } from '../../shared/store/explanations.ts'
 import type { HistoryRow } from '../../shared/store/heartbeats.ts'
 import { toHistoryAnswer } from './read-history.ts'
 
-/** Why a monitor came into its state, by the reason of the change; the sentence goes on with since when. */
+export interface Facts {
+  row: ExplanationRow
+  last: HistoryRow | undefined
+  outages: readonly Outage[]
+}
+
+/** Why a monitor came into its state, by the reason of the change. */
 const REASONS: Readonly<Record<string, string>> = {
-  created: 'No heartbeat has come yet',
-  missed: 'No heartbeat came before its deadline',
-  hung: 'A run was started and did not end in time',
-  agent_offline: 'The agent that checks it is not connected, so nobody knows',
-  platform: 'Pulsegate itself could not take heartbeats, so nobody knows',
-  paused: 'It was paused by hand',
-  resumed: 'It was resumed and waits for its next heartbeat'
+  created: 'No heartbeat has come yet.',
+  missed: 'No heartbeat came before its deadline.',
+  hung: 'A run was started and did not end in time.',
+  agent_offline: 'The agent that checks it is not connected, so nobody can know.',
+  platform: 'Pulsegate could not take heartbeats for a while, so nobody can know.',
+  paused: 'It was paused.',
+  resumed: 'It was resumed and waits for its next heartbeat.'
 }
 
-function sentenceOf(row: ExplanationRow, last: HistoryRow | undefined): string {
-  const since = formatTimestamp(row.state_since.getTime())
-  const said = last?.message ? `, saying "${last.message}"` : ''
-  const reported = last?.status === row.state ? `The newest heartbeat reported it${said}` : 'A heartbeat reported it'
-  const why =
-    row.state_reason === 'reported' ? reported : (REASONS[row.state_reason] ?? `The reason is ${row.state_reason}`)
-  const next =
-    row.state === 'up' && row.expected_at !== null
-      ? ` The next heartbeat is expected by ${formatTimestamp(row.expected_at.getTime())}.`
-      : ''
-  return `"${row.name}" is ${row.state} since ${since}. ${why}.${next}`
+function reasonOf({ row, last }: Facts): string {
+  if (row.state_reason !== 'reported') return REASONS[row.state_reason] ?? `The reason is ${row.state_reason}.`
+  if (last?.status !== row.state) return 'Its heartbeats said so.'
+  return last.message ? `The newest heartbeat says so: ${last.message}` : 'The newest heartbeat says so.'
 }
 
-function timeOf(time: Date | null): string | null {
-  return time === null ? null : formatTimestamp(time.getTime())
+function sentences(facts: Facts, deadlineAt: number | null): string[] {
+  const { row } = facts
+  const needed = row.state === 'down' ? row.recoveries : row.confirmations
+  const told = [`"${row.name}" is ${row.state} since ${formatTimestamp(row.state_since.getTime())}.`, reasonOf(facts)]
+  if (row.streak > 0) told.push(`${row.streak} of ${needed} heartbeats that it takes to change say ${row.observed}.`)
+  if (row.also_missed_at !== null && row.state === 'down') {
+    told.push(`Since ${formatTimestamp(row.also_missed_at.getTime())} its heartbeats are missing as well.`)
+  }
+  if (deadlineAt !== null && row.state !== 'down') {
+    told.push(`Without a heartbeat it counts as missed at ${formatTimestamp(deadlineAt)}.`)
+  }
+  return told
 }
 
-export function explain(monitorId: string, row: ExplanationRow, last: HistoryRow | undefined): ExplanationAnswer {
+/** When it has to be heard of next; null before the first heartbeat, and while it is paused. */
+function timesOf({ row, outages }: Facts): { expectedAt: number; deadlineAt: number } | null {
+  if (row.last_received_at === null || row.state === 'paused') return null
+  const { interval_seconds: intervalSeconds, grace_seconds: graceSeconds, schedule, timezone } = row
+  const timing = { intervalSeconds, graceSeconds, schedule, timezone }
+  const receivedAt = row.last_received_at.getTime()
+  const deadlineAt = Math.max(deadlineAfter(timing, receivedAt, outages), row.floor_at?.getTime() ?? 0)
+  return { expectedAt: expectedAfter(timing, receivedAt), deadlineAt }
+}
+
+export function explain(monitorId: string, facts: Facts): ExplanationAnswer {
+  const { row, last } = facts
+  const times = timesOf(facts)
   return {
     state: row.state,
     reason: row.state_reason,
     since: formatTimestamp(row.state_since.getTime()),
-    sentence: sentenceOf(row, last),
+    sentence: sentences(facts, times?.deadlineAt ?? null).join(' '),
+    observed: row.observed,
     lastHeartbeat: last === undefined ? null : toHistoryAnswer(monitorId, last),
     intervalSeconds: row.interval_seconds,
     graceSeconds: row.grace_seconds,
-    expectedAt: timeOf(row.expected_at),
-    deadlineAt: timeOf(row.deadline_at)
+    expectedAt: times === null ? null : formatTimestamp(times.expectedAt),
+    deadlineAt: times === null ? null : formatTimestamp(times.deadlineAt)
   }
 }

@@ -21,6 +21,7 @@ import { announceChanges } from '../http/announce-change.ts'
 import { audit } from '../http/audit.ts'
 import type { Handlers } from '../http/contract.ts'
 import { cutPage, readCursor, UUID_CURSOR, writeCursor } from '../http/cursor.ts'
+import { requireRoom } from '../http/plan-limits.ts'
 import { validationFailed } from '../http/validate.ts'
 import type { Parts } from '../parts.ts'
 import { createApiKeyHandlers, giveKey, keyTarget } from './api-keys.ts'
@@ -110,9 +111,10 @@ function createWriters(parts: Parts): Pick<AgentHandlers, 'createAgent' | 'patch
   return {
     createAgent: async (call) => {
       const { body } = call
-      const { organizationId } = call.principal
+      const { organizationId, plan } = call.principal
       const id = uuidv7()
       const made = await db.tenant(organizationId, async (tx) => {
+        await requireRoom(tx, organizationId, plan, 'agents')
         const keys = await keysOfMonitors(tx, organizationId, body.monitorIds)
         const scopes = [...new Set(body.scopes)]
         await insertAgent(tx, organizationId, { id, name: body.name, kind: body.kind, scopes })

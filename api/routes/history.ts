@@ -2,7 +2,7 @@ import type { Queryable } from '../../shared/db.ts'
 import { AppError } from '../../shared/errors.ts'
 import { retentionFrom } from '../../shared/plans.ts'
 import { formatTimestamp } from '../../shared/protocol/timestamp.ts'
-import { findExplanation } from '../../shared/store/explanations.ts'
+import { findExplanation, listOutagesSince } from '../../shared/store/explanations.ts'
 import { findLastHeartbeat } from '../../shared/store/heartbeats.ts'
 import { findMonitor, type MonitorRow } from '../../shared/store/monitors.ts'
 import { BUCKET_MS } from '../../shared/store/rollups.ts'
@@ -111,7 +111,8 @@ export function createHistoryHandlers(parts: Parts): HistoryHandlers {
         const row = await findExplanation(tx, organizationId, id)
         if (row === undefined) throw new AppError('not_found')
         const last = await findLastHeartbeat(tx, organizationId, row.key)
-        return { status: 200, body: explain(id, row, last) }
+        const outages = row.last_received_at === null ? [] : await listOutagesSince(tx, row.last_received_at)
+        return { status: 200, body: explain(id, { row, last, outages }) }
       })
     }
   }

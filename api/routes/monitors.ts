@@ -22,6 +22,7 @@ import { audit } from '../http/audit.ts'
 import type { Principal } from '../http/authenticate.ts'
 import type { Handlers } from '../http/contract.ts'
 import { cutPage, readCursor, UUID_CURSOR, writeCursor } from '../http/cursor.ts'
+import { requireInterval, requireRoom } from '../http/plan-limits.ts'
 import { validationFailed } from '../http/validate.ts'
 import type { Addresses, Parts } from '../parts.ts'
 
@@ -185,7 +186,9 @@ function createWriters(parts: Parts, { toMonitor, givePushUrl }: Tools): Omit<Mo
       const { principal, body } = call
       const { organizationId } = principal
       const id = uuidv7()
+      requireInterval(principal.plan, body.intervalSeconds)
       const row = await db.tenant(organizationId, async (tx) => {
+        await requireRoom(tx, organizationId, principal.plan, 'monitors')
         const key = await insertMonitor(tx, organizationId, {
           ...body,
           id,
@@ -207,6 +210,8 @@ function createWriters(parts: Parts, { toMonitor, givePushUrl }: Tools): Omit<Mo
       const { principal, body } = call
       const { id } = call.params
       const { organizationId } = principal
+      // One that a plan before this allowed may stay as it is.
+      if (body.intervalSeconds !== undefined) requireInterval(principal.plan, body.intervalSeconds)
       const row = await db.tenant(organizationId, async (tx) => {
         const before = await lockMonitor(tx, organizationId, id)
         if (before === undefined) throw new AppError('not_found')

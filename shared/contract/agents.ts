@@ -96,7 +96,8 @@ export const agentRoutes = {
     tag: 'Agents',
     summary: 'Create an agent or a service with its API key, which is shown in this answer only.',
     body: createAgentBodySchema,
-    answers: { 201: { description: 'Created.', schema: agentWithKeySchema } }
+    answers: { 201: { description: 'Created.', schema: agentWithKeySchema } },
+    problems: ['limit_reached']
   },
   readAgent: {
     method: 'GET',

@@ -46,12 +46,16 @@ export const explanationSchema = z
     reason: z.string(),
     since: timeField,
     sentence: z.string().meta({ description: 'For people; its words may change.' }),
+    observed: z
+      .enum(MONITOR_STATES)
+      .nullable()
+      .meta({ description: 'What the newest live heartbeat said, confirmed or not.' }),
     lastHeartbeat: historyRowSchema
       .nullable()
       .meta({ description: 'The newest by time, even when the plan shows nothing of its age any more.' }),
     intervalSeconds: z.number().int(),
     graceSeconds: z.number().int(),
-    expectedAt: timeField.nullable(),
+    expectedAt: timeField.nullable().meta({ description: 'Null before the first heartbeat, and while paused.' }),
     deadlineAt: timeField.nullable()
   })
   .meta({ id: 'Explanation' })

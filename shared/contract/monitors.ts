@@ -127,7 +127,8 @@ export const monitorRoutes = {
     tag: 'Monitors',
     summary: 'Create a monitor.',
     body: createMonitorBodySchema,
-    answers: { 201: { description: 'Created.', schema: monitorSchema } }
+    answers: { 201: { description: 'Created.', schema: monitorSchema } },
+    problems: ['limit_reached']
   },
   readMonitor: {
     method: 'GET',
@@ -146,7 +147,8 @@ export const monitorRoutes = {
     summary: 'Change a monitor. Its kind stays.',
     params: idParamsSchema,
     body: patchMonitorBodySchema,
-    answers: { 200: { description: 'The monitor as it is now.', schema: monitorSchema } }
+    answers: { 200: { description: 'The monitor as it is now.', schema: monitorSchema } },
+    problems: ['limit_reached']
   },
   deleteMonitor: {
     method: 'DELETE',

@@ -7,11 +7,19 @@ export interface ExplanationRow {
   name: string
   interval_seconds: number
   grace_seconds: number
+  schedule: string | null
+  timezone: string | null
+  confirmations: number
+  recoveries: number
   state: MonitorState
   state_reason: string
   state_since: Date
-  expected_at: Date | null
-  deadline_at: Date | null
+  /** What the newest live heartbeat said, and how many in a row contradict the state. */
+  observed: MonitorState | null
+  streak: number
+  last_received_at: Date | null
+  floor_at: Date | null
+  also_missed_at: Date | null
 }
 
 export async function findExplanation(
@@ -20,11 +28,20 @@ export async function findExplanation(
   monitorId: string
 ): Promise<ExplanationRow | undefined> {
   const [row] = await db.query<ExplanationRow>(
-    `select m.key, m.name, m.interval_seconds, m.grace_seconds, s.state, s.state_reason, s.state_since, s.expected_at,
-       s.deadline_at
+    `select m.key, m.name, m.interval_seconds, m.grace_seconds, m.schedule, m.timezone, m.confirmations, m.recoveries,
+       s.state, s.state_reason, s.state_since, s.observed, s.streak, s.last_received_at, s.floor_at, s.also_missed_at
      from monitors m join monitor_states s on s.monitor_key = m.key
      where m.organization_id = $1 and m.id = $2`,
     [organizationId, monitorId]
   )
   return row
+}
+
+/** Spans, epoch ms, in which no heartbeat could get in and that ended after `since`; in order. */
+export async function listOutagesSince(db: Queryable, since: Date): Promise<Array<{ from: number; to: number }>> {
+  const rows = await db.query<{ began_at: Date; ended_at: Date }>(
+    'select began_at, ended_at from ingest_outages where ended_at > $1 order by began_at',
+    [since]
+  )
+  return rows.map((row) => ({ from: row.began_at.getTime(), to: row.ended_at.getTime() }))
 }

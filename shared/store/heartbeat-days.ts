@@ -6,6 +6,9 @@ const LOCK = 7_208_301
 /** Attaching waits for vacuum and for others who change the table; not long, for writers of missing days wait behind it. */
 const LOCK_TIMEOUT = '2s'
 
+/** While a drop waits for readers, everybody else waits behind it. */
+const DROP_LOCK_TIMEOUT = '250ms'
+
 /** Epoch day (UTC) as `2026-11-21`. */
 function dateOf(day: number): string {
   return new Date(day * MS_PER_DAY).toISOString().slice(0, 10)
@@ -47,7 +50,29 @@ export async function createHeartbeatDays(db: Database, days: Iterable<number>):
   })
 }
 
-/** System-wide: the plans that organizations have. */
-export async function listPlansInUse(db: Queryable): Promise<string[]> {
-  return (await db.query<{ plan: string }>('select distinct plan from organizations')).map(({ plan }) => plan)
+/** The newest heartbeat of every monitor whose newest one lies in this day. */
+const KEEP_LAST = `
+  insert into last_heartbeats (monitor_key, organization_id, "timestamp", latency, received_at, source_id, status, message)
+  select s.monitor_key, s.organization_id, h."timestamp", h.latency, h.received_at, h.source_id, h.status, h.message
+  from monitor_states s cross join lateral (
+    select * from heartbeats where monitor_key = s.monitor_key and "timestamp" >= $1 and "timestamp" < $2
+    order by "timestamp" desc, source_id desc limit 1
+  ) h
+  where s.last_heartbeat_at < $2
+  on conflict (monitor_key) do update set "timestamp" = excluded."timestamp", latency = excluded.latency,
+    received_at = excluded.received_at, source_id = excluded.source_id, status = excluded.status, message = excluded.message
+  where last_heartbeats."timestamp" < excluded."timestamp"`
+
+/**
+ * System-wide: keeps the last heartbeat of monitors that would have none left, and drops the day whole. For a moment nobody
+ * reads or writes any day; who cannot have that moment soon gives way: fails with 55P03, and nothing is done.
+ */
+export async function dropHeartbeatDay(db: Database, day: number): Promise<void> {
+  // Apart, because it takes its time and must not hold up anybody.
+  await db.query(KEEP_LAST, [new Date(day * MS_PER_DAY), new Date((day + 1) * MS_PER_DAY)])
+  await db.transaction(async (tx) => {
+    await tx.query('select pg_advisory_xact_lock($1)', [LOCK])
+    await tx.query(`set local lock_timeout = '${DROP_LOCK_TIMEOUT}'`)
+    await tx.query(`drop table if exists ${tableOf(day)}`)
+  })
 }

@@ -49,7 +49,11 @@ await putTransitions(key, [
     ]
   )
 ])
-await db.query("update monitor_states set state = 'up', state_reason = 'reported' where monitor_key = $1", [key])
+await db.query(
+  `update monitor_states set state = 'up', state_reason = 'reported', observed = 'up', last_received_at = $2
+   where monitor_key = $1`,
+  [key, new Date(NOW - 5000)]
+)
 await rollUp({ db, clock: () => NOW })
 
 interface Page {
@@ -242,7 +246,10 @@ t.test('the explanation names state, reason and the newest heartbeat', async (t)
   t.match(body, {
     state: 'up',
     reason: 'reported',
-    sentence: /^"Shop" is up since .*Z\. The newest heartbeat reported it\./,
+    sentence: /^"Shop" is up since .*Z\. The newest heartbeat says so\. Without a heartbeat it counts as missed at/,
+    observed: 'up',
+    expectedAt: time(NOW - 5000 + MINUTE),
+    deadlineAt: time(NOW - 5000 + 90_000),
     lastHeartbeat: { timestamp: time(beats.at(-1)?.timestamp ?? 0), status: 'up', monitorId: monitor.id }
   })
   const fresh = await createMonitor(api, alice.jwt, { name: 'New', kind: 'heartbeat' })
