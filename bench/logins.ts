@@ -5,7 +5,7 @@ import { createHeartbeatDays } from '../shared/store/heartbeat-days.ts'
 import { freePort } from './free-port.ts'
 import { createLatencies, type Latencies } from './latencies.ts'
 import { untilReady } from './pipelines.ts'
-import { type BenchProcess, cpuOf, startProcess } from './processes.ts'
+import { type BenchProcess, cpuOf, cpuOfFamily, cpuOfMachine, startProcess } from './processes.ts'
 import type { Ground } from './setup.ts'
 
 /** Milliseconds from the moment a request was due. */
@@ -21,6 +21,8 @@ export interface LoginRound {
   logins: Quantiles
   /** Share of a core that the API used. */
   cpu: { alone: number; beside: number }
+  /** What programs that are not part of the bench used, in cores; the greater of both phases. */
+  others: number
 }
 
 export const LOGINS_PER_SECOND = 50
@@ -130,22 +132,43 @@ function quantilesOf(latencies: Latencies): Quantiles {
   return { p50: latencies.quantile(0.5), p99: latencies.quantile(0.99) }
 }
 
+/** CPU microseconds so far of the API, of all that is the bench's, and of the machine. */
+function readCpu(ground: Ground, api: BenchProcess) {
+  const { user, system } = process.cpuUsage()
+  const ours = cpuOf(api.pid) + cpuOfFamily(ground.postgresPid) + cpuOf(ground.redisPid) + user + system
+  return { api: cpuOf(api.pid), ours, machine: cpuOfMachine() }
+}
+
+/** What a phase runs on. */
+interface Scene {
+  ground: Ground
+  api: BenchProcess
+  send: Send
+  read: Call
+}
+
 /** One phase; without `emails` nobody signs in. */
-async function measurePhase(api: BenchProcess, send: Send, read: Call, emails: readonly string[]) {
+async function measurePhase({ ground, api, send, read }: Scene, emails: readonly string[]) {
   const [reads, logins] = [createLatencies(), createLatencies()]
   let turn = 0
   const logIn = (): Call => {
     const email = emails[turn++ % emails.length] ?? ''
     return { method: 'POST', path: '/v1/auth/login', json: { email, password: PASSWORD } }
   }
-  const before = cpuOf(api.pid)
+  const before = readCpu(ground, api)
   const startedAt = performance.now()
   await Promise.all([
     drive(send, READS_PER_SECOND, reads, () => read),
     ...(emails.length === 0 ? [] : [drive(send, LOGINS_PER_SECOND, logins, logIn)])
   ])
-  const cpu = (cpuOf(api.pid) - before) / ((performance.now() - startedAt) * 1000)
-  return { reads: quantilesOf(reads), logins: quantilesOf(logins), cpu }
+  const after = readCpu(ground, api)
+  const microseconds = (performance.now() - startedAt) * 1000
+  return {
+    reads: quantilesOf(reads),
+    logins: quantilesOf(logins),
+    cpu: (after.api - before.api) / microseconds,
+    others: Math.max(0, (after.machine - before.machine - (after.ours - before.ours)) / microseconds)
+  }
 }
 
 /** History at a fixed rate, in turn alone and beside 50 logins a second; `runs` rounds of both. */
@@ -156,16 +179,18 @@ export async function measureLogins(ground: Ground, runs: number): Promise<Login
   try {
     const { emails, read } = await prepare(ground, send)
     // Code is compiled and connections are open before anything counts.
-    await measurePhase(api, send, read, emails)
+    const scene: Scene = { ground, api, send, read }
+    await measurePhase(scene, emails)
     const rounds: LoginRound[] = []
     for (let run = 0; run < runs; run++) {
-      const alone = await measurePhase(api, send, read, [])
-      const beside = await measurePhase(api, send, read, emails)
+      const alone = await measurePhase(scene, [])
+      const beside = await measurePhase(scene, emails)
       rounds.push({
         alone: alone.reads,
         beside: beside.reads,
         logins: beside.logins,
-        cpu: { alone: alone.cpu, beside: beside.cpu }
+        cpu: { alone: alone.cpu, beside: beside.cpu },
+        others: Math.max(alone.others, beside.others)
       })
     }
     return rounds
