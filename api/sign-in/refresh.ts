@@ -1,7 +1,7 @@
 import { AppError } from '../../shared/errors.ts'
 import { insertAudit } from '../../shared/store/audit.ts'
 import { listMemberships } from '../../shared/store/memberships.ts'
-import { findRefreshToken, type RefreshTokenOwner, useRefreshToken } from '../../shared/store/refresh-tokens.ts'
+import { findRefreshToken, type RefreshTokenOwner, spendRefreshToken } from '../../shared/store/refresh-tokens.ts'
 import { endSession, lockSession, type SessionRow, touchSession } from '../../shared/store/sessions.ts'
 import type { Parts } from '../parts.ts'
 import { IDLE_MS, type Origin, type Sessions } from './sessions.ts'
@@ -36,7 +36,7 @@ export function createRefresh({ db, secrets, clock }: Parts, sessions: Sessions)
       const session = await lockSession(tx, userId, id)
       const now = clock()
       if (!isOpen(session, now)) return null
-      const usedAt = await useRefreshToken(tx, digest, new Date(now))
+      const usedAt = await spendRefreshToken(tx, digest, new Date(now))
       if (usedAt === null || now - usedAt.getTime() <= GRACE_MS) {
         await touchSession(tx, id, new Date(now))
         return { session, refreshToken: await sessions.giveRefreshToken(tx, id) }

@@ -29,7 +29,7 @@ export async function findRefreshToken(db: Queryable, digest: Buffer): Promise<R
 }
 
 /** In a transaction of the person that holds the lock of the session: uses the token. Returns when it was used before. */
-export async function useRefreshToken(db: Queryable, digest: Buffer, at: Date): Promise<Date | null> {
+export async function spendRefreshToken(db: Queryable, digest: Buffer, at: Date): Promise<Date | null> {
   const rows = await db.query(
     'update refresh_tokens set used_at = $2 where digest = $1 and used_at is null returning digest',
     [digest, at]
