@@ -132,6 +132,8 @@ t.test('single sign-on is required only by who can come back by it', async (t) =
 
 t.test('where it is required, only a bound tenant leads in, and its connection and identity stay', async (t) => {
   t.equal((await read()).required, true)
+  const json = { email: alice.email, password: PASSWORD }
+  expectProblem(t, await api.call('POST', '/v1/auth/login', { json }), 401, 'invalid_credentials')
   api.entra.person = ALICE_ELSEWHERE
   t.equal(await createBrowser(api).signIn('/v1/auth/sso/entra'), '/login?error=sso_wrong_tenant')
   api.entra.person = ALICE

@@ -148,6 +148,8 @@ t.test('a path with letters of any language is come back to', async (t) => {
 
 t.test('a provider that is not set up, or not known, is not there', async (t) => {
   const plain = await apiFor(t, stores)
+  t.match((await api.call('GET', '/v1/auth/methods')).body, { entra: true, google: true })
+  t.match((await plain.call('GET', '/v1/auth/methods')).body, { entra: false, google: false })
   for (const path of ['/v1/auth/sso/entra', '/v1/auth/sso/google/callback?state=x', '/v1/auth/sso/other']) {
     expectProblem(t, await plain.call('GET', path), 404, 'not_found')
   }
