@@ -17,6 +17,7 @@ import {
 } from '../../shared/store/monitors.ts'
 import { insertPushUrl } from '../../shared/store/push-urls.ts'
 import { listTransitions } from '../../shared/store/transitions.ts'
+import { readOverviews } from '../history/overview.ts'
 import { announceChanges } from '../http/announce-change.ts'
 import { audit } from '../http/audit.ts'
 import type { Principal } from '../http/authenticate.ts'
@@ -141,9 +142,9 @@ function announce(parts: Parts, organizationId: string): Promise<void> {
 
 type Readers = 'listMonitors' | 'readMonitor' | 'listTransitions'
 
-function createReaders({ db }: Parts, { toMonitor }: Tools): Pick<MonitorHandlers, Readers> {
+function createReaders({ db, readDb, clock }: Parts, { toMonitor }: Tools): Pick<MonitorHandlers, Readers> {
   return {
-    listMonitors: async ({ principal, query: { cursor, limit } }) => {
+    listMonitors: async ({ principal, query: { cursor, limit, expand } }) => {
       const { organizationId } = principal
       const [after = null] = readCursor(cursor, UUID_CURSOR) ?? []
       const ids = principal.kind === 'key' ? [...principal.caller.monitors.keys()] : null
@@ -151,7 +152,15 @@ function createReaders({ db }: Parts, { toMonitor }: Tools): Pick<MonitorHandler
         listMonitors(tx, { organizationId, ids, after, limit: limit + 1 })
       )
       const { page, nextCursor } = cutPage(rows, limit, (last) => writeCursor(last.id))
-      return { status: 200, body: { data: page.map((row) => toMonitor(row, principal)), nextCursor } }
+      const overviews =
+        expand === undefined
+          ? null
+          : await readDb.tenant(organizationId, (tx) => readOverviews(tx, organizationId, page, clock()))
+      const data = page.map((row) => {
+        const overview = overviews?.get(row.key)
+        return { ...toMonitor(row, principal), ...(overview === undefined ? {} : { overview }) }
+      })
+      return { status: 200, body: { data, nextCursor } }
     },
 
     readMonitor: async ({ principal, params }) => {

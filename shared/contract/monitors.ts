@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { MONITOR_KINDS, type MonitorKind, type MonitorSettings, monitorSettingsSchema } from '../protocol/frames.ts'
 import { idField, idParamsSchema, nameField, nextCursorField, pageQuerySchema, timeField } from './fields.ts'
+import { overviewSchema } from './overview.ts'
 import { DONE_ANSWER, type Route } from './route.ts'
 import { takesSettings, targetFault } from './targets.ts'
 
@@ -91,7 +92,8 @@ export const monitorSchema = z
     pushUrl: z
       .string()
       .optional()
-      .meta({ description: 'Of push monitors, for signed-in people only: whoever has it may report.' })
+      .meta({ description: 'Of push monitors, for signed-in people only: whoever has it may report.' }),
+    overview: overviewSchema.optional().meta({ description: 'Of lists that are asked for with expand=overview.' })
   })
   .meta({ id: 'Monitor' })
 export type MonitorAnswer = z.output<typeof monitorSchema>
@@ -99,6 +101,10 @@ export type MonitorAnswer = z.output<typeof monitorSchema>
 export const monitorPageSchema = z
   .object({ data: z.array(monitorSchema), nextCursor: nextCursorField })
   .meta({ id: 'MonitorPage' })
+
+export const listMonitorsQuerySchema = pageQuerySchema.extend({
+  expand: z.enum(['overview']).optional().meta({ description: 'Adds to each monitor what a list shows of it.' })
+})
 
 export const transitionPageSchema = z
   .object({
@@ -116,7 +122,7 @@ export const monitorRoutes = {
     auth: 'monitors:read',
     tag: 'Monitors',
     summary: 'List monitors, newest first; for a key those of its set.',
-    query: pageQuerySchema,
+    query: listMonitorsQuerySchema,
     answers: { 200: { description: 'One page.', schema: monitorPageSchema } },
     problems: ['invalid_cursor']
   },

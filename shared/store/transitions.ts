@@ -92,7 +92,13 @@ export async function listStateSpans(db: Queryable, monitor: Life, from: number,
   return spansOf(changes, monitor, from, to)
 }
 
-function spansOf(changes: readonly Change[], monitor: Life, from: number, to: number): StateSpan[] {
+/** The same of changes that are known already, in order. */
+export function spansOf(
+  changes: readonly Change[],
+  monitor: Pick<Life, 'state' | 'created_at'>,
+  from: number,
+  to: number
+): StateSpan[] {
   const spans: StateSpan[] = []
   let begin = Math.max(
     from,
