@@ -4,6 +4,7 @@ import { measureCeilings } from './ceilings.ts'
 import { readConfig } from './config.ts'
 import { type IdleMemory, measureIdleMemory } from './idle.ts'
 import { measureKeyCheck } from './key-check.ts'
+import { type LoginRound, measureLogins } from './logins.ts'
 import { type Measurement, measurePipeline, median, type Shape } from './measure.ts'
 import { type Pipeline, startBarePipeline, startOurPipeline } from './pipelines.ts'
 import { type Figures, type Pair, renderReport } from './report.ts'
@@ -104,12 +105,20 @@ async function measureKeys(ground: Ground): Promise<number> {
   return keyCheck
 }
 
+async function measureSignIns(ground: Ground): Promise<LoginRound[]> {
+  const rounds = await measureLogins(ground, RUNS)
+  const { alone, beside } = median(rounds, (round) => round.beside.p99 / round.alone.p99)
+  progress(`history p99 ${alone.p99} ms, beside sign-ins ${beside.p99} ms`)
+  return rounds
+}
+
 async function measureAll(ground: Ground): Promise<Figures> {
   const keyCheck = await measureKeys(ground)
   const idle = await measureIdle(ground)
   const loads = await measurePipelines(ground)
   const tls = await measureTls(ground)
-  return { keyCheck, idle, ...loads, tls, versions: ground.versions }
+  const signIns = await measureSignIns(ground)
+  return { keyCheck, idle, ...loads, tls, signIns, versions: ground.versions }
 }
 
 async function bench(): Promise<void> {
