@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { parse, portVariable } from '../shared/env.ts'
 import { PLANS, type PlanName } from '../shared/plans.ts'
-import { addressSchema, processSchema, tlsSchema } from '../shared/process-config.ts'
+import { addressSchema, processSchema, tlsSchema, webhookSchema } from '../shared/process-config.ts'
 
 const { API_URL, APP_URL, SITE_URL, INGEST_URL } = addressSchema.shape
 const PLAN_NAMES = Object.keys(PLANS) as [PlanName, ...PlanName[]]
@@ -22,6 +22,7 @@ const schema = z
   .object({
     ...processSchema.shape,
     ...tlsSchema.shape,
+    ...webhookSchema.shape,
     // Those not given follow the port that is really listened on.
     API_URL: API_URL.unwrap().optional(),
     APP_URL: APP_URL.unwrap().optional(),

@@ -11,6 +11,7 @@ import { openQueue } from '../shared/queue.ts'
 import { connectRedis, requireDurability } from '../shared/redis.ts'
 import { requireSchema } from '../shared/schema.ts'
 import { createSecrets } from '../shared/secrets.ts'
+import { createAddressGuard } from '../shared/webhooks/address-guard.ts'
 import { createAfterwards } from './afterwards.ts'
 import type { ApiConfig } from './config.ts'
 import { createMail } from './mail/mail.ts'
@@ -75,6 +76,7 @@ export async function openParts({ config, log, stopWith }: Lifecycle<ApiConfig>)
     signingKeys,
     afterwards,
     mail,
+    webhookGuard: createAddressGuard(config.WEBHOOK_ALLOW),
     sso,
     ssoProviders: { entra: sso.entra !== null, google: sso.google !== null },
     dns: new Resolver({ timeout: 3000, tries: 2 }),

@@ -11,6 +11,7 @@ import type { Metrics } from '../shared/metrics.ts'
 import type { RateLimit } from '../shared/rate-limit.ts'
 import type { RedisConnection } from '../shared/redis.ts'
 import type { Secrets } from '../shared/secrets.ts'
+import type { AddressGuard } from '../shared/webhooks/address-guard.ts'
 import type { Afterwards } from './afterwards.ts'
 import type { Mail } from './mail/mail.ts'
 import type { SigningKeys } from './sign-in/signing-keys.ts'
@@ -54,6 +55,8 @@ export interface Parts {
   ssoProviders: Record<SsoProvider, boolean>
   /** Where the proofs of domains are looked up. */
   dns: Pick<Resolver, 'resolveTxt'>
+  /** Where webhooks may go. */
+  webhookGuard: AddressGuard
   metrics: Metrics
   log: Log
   clock: () => number

@@ -23,6 +23,7 @@ export const METRICS = {
   pulsegate_sweep_seconds: 'Time of one round over passed deadlines.',
   pulsegate_sweep_transitions_total: 'State changes that silence made.',
   pulsegate_sweep_lag_seconds: 'How far deadlines are judged behind now; heartbeats that wait hold it back.',
+  pulsegate_worker_deliveries_total: 'Tries to deliver an alert, by outcome.',
   pulsegate_queue_jobs: 'Jobs in the ingest queues, by state; failed are the dead letters.'
 } as const
 export type MetricName = keyof typeof METRICS

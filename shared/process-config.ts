@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { isNetwork } from './webhooks/address-guard.ts'
 
 /** Variables that the gateway, the API and the worker have in common; each process's `config.ts` adds its own. */
 export const processSchema = z.object({
@@ -40,6 +41,17 @@ export const addressSchema = z.object({
   APP_URL: z.url({ protocol: /^https$/, error: 'must be an https:// address' }).default('https://localhost:8443'),
   SITE_URL: z.url({ protocol: /^https$/, error: 'must be an https:// address' }).default('https://localhost:8443'),
   INGEST_URL: z.url({ protocol: /^wss$/, error: 'must be a wss:// address' }).default('wss://localhost:8444')
+})
+
+const NETWORKS = 'must be networks such as 10.0.0.0/8, separated by commas'
+
+/** Where webhooks may go although the address is private. */
+export const webhookSchema = z.object({
+  WEBHOOK_ALLOW: z
+    .string()
+    .default('')
+    .transform((text) => text.split(',').flatMap((part) => part.trim() || []))
+    .refine((networks) => networks.every(isNetwork), NETWORKS)
 })
 
 /** How a listening process does TLS. */

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { parse, portVariable } from '../shared/env.ts'
-import { processSchema } from '../shared/process-config.ts'
+import { processSchema, webhookSchema } from '../shared/process-config.ts'
 
-const schema = z.object({ ...processSchema.shape, WORKER_ADMIN_PORT: portVariable(9103) })
+const schema = z.object({ ...processSchema.shape, ...webhookSchema.shape, WORKER_ADMIN_PORT: portVariable(9103) })
 export type WorkerConfig = z.output<typeof schema>
 
 /** @throws StartupError naming every wrong variable. */

@@ -71,7 +71,7 @@ export class GroupWriter {
 
   constructor(deps: Deps) {
     this.#deps = deps
-    this.#recorder = new Recorder(deps.db)
+    this.#recorder = new Recorder(deps.db, deps.clock)
     this.#rows = deps.metrics.counter('pulsegate_worker_rows_total', 'path')
     this.#skipped = deps.metrics.counter('pulsegate_worker_skipped_total')
     this.#transitions = deps.metrics.counter('pulsegate_worker_transitions_total')

@@ -7,6 +7,7 @@ import { createMetrics } from '../shared/metrics.ts'
 import { openQueue } from '../shared/queue.ts'
 import { connectRedis, requireDurability } from '../shared/redis.ts'
 import { requireSchema } from '../shared/schema.ts'
+import { createSecrets } from '../shared/secrets.ts'
 import { WRITER_SETTINGS } from '../shared/store/monitor-states.ts'
 import { readConfig } from './config.ts'
 import { startWorker } from './worker.ts'
@@ -40,7 +41,9 @@ await run('worker', readConfig, async ({ config, log, stopWith }) => {
       ]
     })
   )
-  stopWith(await startWorker({ db, redis, prefix, queue, metrics, log, clock }))
+  const secrets = createSecrets(config.SECRETS_KEY)
+  const webhookAllow = config.WEBHOOK_ALLOW
+  stopWith(await startWorker({ db, redis, prefix, queue, secrets, webhookAllow, metrics, log, clock }))
   // Stopped before the worker: who takes no more jobs is no longer counted.
   stopWith(announce({ client: redis.client, prefix, kind: 'worker', id: uuidv7(), clock }))
   stopWith({ stop: admin.draining })

@@ -9,6 +9,7 @@ import {
   touchMonitorStates,
   updateMonitorStates
 } from '../shared/store/monitor-states.ts'
+import { recordAlerts } from '../shared/store/outbox.ts'
 import { beatsOfMonitor, type Folded, foldMonitor } from './fold.ts'
 import type { Group } from './group.ts'
 import { noteLateHeartbeats } from './late-heartbeats.ts'
@@ -29,11 +30,13 @@ const MAX_REMEMBERED = 1_000_000
 /** Writes groups, each in one transaction: rows, state, transitions. Writing one again changes nothing. */
 export class Recorder {
   readonly #db: Database
+  readonly #clock: () => number
   /** The organization of each monitor, as 16 bytes. It never changes, and a key is never used again. */
   readonly #organizations = new Map<number, Buffer>()
 
-  constructor(db: Database) {
+  constructor(db: Database, clock: () => number) {
     this.#db = db
+    this.#clock = clock
   }
 
   /** Fails with 23505 when `copy` meets a row that is there already, with 23514 when a day has no partition. */
@@ -68,7 +71,10 @@ export class Recorder {
       foldMonitor(group, state, group.rowsByMonitor.get(state.monitor_key) ?? [], folded)
     }
     if (folded.changes.length > 0) await updateMonitorStates(tx, folded.changes)
-    if (folded.transitions.length > 0) await insertTransitions(tx, folded.transitions)
+    if (folded.transitions.length > 0) {
+      await insertTransitions(tx, folded.transitions)
+      await recordAlerts(tx, folded.transitions, new Date(this.#clock()))
+    }
     if (folded.runs.length > 0) await noteRuns(tx, folded.runs)
     return folded.transitions.length
   }

@@ -13,6 +13,7 @@ import {
   settleDue
 } from '../shared/store/deadlines.ts'
 import { deleteOldRuns, listOpenRuns, noteHungRuns } from '../shared/store/monitor-runs.ts'
+import { recordAlerts } from '../shared/store/outbox.ts'
 import { keepOutages, paintNextOutage } from './outages.ts'
 import { type Horizon, judgeSilence, type Quiet } from './silence.ts'
 import { readWatermark } from './watermark.ts'
@@ -147,7 +148,10 @@ export class Sweep {
       const settled = await settleDue(tx, judgements)
       const hanging = hung.filter(({ monitorKey }) => settled.has(monitorKey))
       if (hanging.length > 0) await noteHungRuns(tx, hanging, new Date(horizon.watermark))
-      return judgements.filter(({ monitorKey }) => settled.has(monitorKey))
+      const written = judgements.filter(({ monitorKey }) => settled.has(monitorKey))
+      const transitions = written.flatMap(({ transition }) => transition ?? [])
+      await recordAlerts(tx, transitions, new Date(this.#deps.clock()))
+      return written
     })
   }
 

@@ -4,6 +4,9 @@ import type { Metrics } from '../shared/metrics.ts'
 import { type IngestQueue, workQueue } from '../shared/queue.ts'
 import type { RedisConnection } from '../shared/redis.ts'
 import { startRounds } from '../shared/rounds.ts'
+import type { Secrets } from '../shared/secrets.ts'
+import { createAddressGuard } from '../shared/webhooks/address-guard.ts'
+import { startAlerts } from './alerts/alerts.ts'
 import { GroupWriter } from './group-writer.ts'
 import { startHistory } from './history.ts'
 import { startRollups } from './rollup.ts'
@@ -15,6 +18,10 @@ export interface WorkerDeps {
   redis: RedisConnection
   prefix: string
   queue: IngestQueue
+  /** Opens the secrets that webhooks are signed with. */
+  secrets: Secrets
+  /** Networks that webhooks may reach though they are private. */
+  webhookAllow: readonly string[]
   metrics: Metrics
   log: Log
   clock: () => number
@@ -65,12 +72,13 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
       await sweep.round()
     }
   })
+  const alerts = startAlerts({ ...deps, guard: createAddressGuard(deps.webhookAllow), random: Math.random })
   const watching = watchQueue(deps)
   return {
     stop: async () => {
       clearInterval(watching)
       // At once: the queue waits for the jobs under way, and the writer hands back those that have not begun.
-      await Promise.all([work.stop(), writer.stop(), history.stop(), rollups.stop(), sweeping.stop()])
+      await Promise.all([work.stop(), writer.stop(), history.stop(), rollups.stop(), sweeping.stop(), alerts.stop()])
     }
   }
 }

@@ -7,6 +7,7 @@ import type { Tokens } from '../sign-in/tokens.ts'
 import { createAcceptHandlers } from './accept-invitation.ts'
 import { createAccountHandlers } from './account.ts'
 import { createAgentHandlers } from './agents.ts'
+import { createChannelHandlers } from './alerts.ts'
 import { createAuditHandlers } from './audit.ts'
 import { createAuthHandlers } from './auth.ts'
 import { createHeartbeatHandlers } from './heartbeats.ts'
@@ -14,6 +15,7 @@ import { createIdentityHandlers } from './identities.ts'
 import { createHistoryHandlers } from './history.ts'
 import { createInstallationHandlers } from './installation.ts'
 import { createInvitationHandlers } from './invitations.ts'
+import { createMaintenanceHandlers } from './maintenance.ts'
 import { createMonitorHandlers } from './monitors.ts'
 import { createOrganizationHandlers } from './organization.ts'
 import { createPasswordResetHandlers } from './password-reset.ts'
@@ -53,6 +55,8 @@ export function createHandlers(options: HandlerOptions): Handlers {
     ...createHeartbeatHandlers(options.parts),
     ...createHistoryHandlers(options.parts),
     ...createPushHandlers(options.parts),
+    ...createChannelHandlers(options.parts),
+    ...createMaintenanceHandlers(options.parts),
     ...createInstallationHandlers(options)
   }
 }

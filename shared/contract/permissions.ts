@@ -38,7 +38,12 @@ export const PERMISSIONS = {
   'agents:write': { roles: ADMINS },
   'sso:read': { roles: ADMINS },
   'sso:write': { roles: OWNERS },
-  'audit:read': { roles: ADMINS }
+  'audit:read': { roles: ADMINS },
+  /** By which people are told, and what they were told. */
+  'channels:read': { roles: ADMINS },
+  'channels:write': { roles: ADMINS },
+  'maintenance:read': { roles: EVERYBODY },
+  'maintenance:write': { roles: EVERYBODY }
 } as const satisfies Record<string, Grant>
 
 export type Permission = keyof typeof PERMISSIONS

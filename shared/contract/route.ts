@@ -42,6 +42,8 @@ export interface Route {
     | 'Agents'
     | 'Heartbeats'
     | 'Push URLs'
+    | 'Alerts'
+    | 'Maintenance'
     | 'Installation'
   readonly summary: string
   readonly description?: string

@@ -1,9 +1,11 @@
 import { accountRoutes } from './account.ts'
 import { agentRoutes } from './agents.ts'
+import { alertRoutes } from './alerts.ts'
 import { auditRoutes } from './audit.ts'
 import { signInRoutes } from './auth.ts'
 import { heartbeatRoutes } from './heartbeats.ts'
 import { historyRoutes } from './history.ts'
+import { maintenanceRoutes } from './maintenance.ts'
 import { monitorRoutes } from './monitors.ts'
 import { organizationRoutes } from './organization.ts'
 import { pushRoutes } from './push.ts'
@@ -24,6 +26,8 @@ export const ROUTES = {
   ...heartbeatRoutes,
   ...historyRoutes,
   ...pushRoutes,
+  ...alertRoutes,
+  ...maintenanceRoutes,
   ...installationRoutes
 } as const
 export type Routes = typeof ROUTES

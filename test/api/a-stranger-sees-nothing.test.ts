@@ -15,7 +15,9 @@ const NEVER = '01890000-0000-7000-8000-000000000000'
 const BODIES: Record<string, object> = {
   patchAgent: { name: 'Mine' },
   patchMember: { role: 'member' },
-  patchMonitor: { name: 'Mine' }
+  patchMonitor: { name: 'Mine' },
+  patchChannel: { name: 'Mine' },
+  patchMaintenance: { title: 'Mine' }
 }
 
 /** Every route that names something of an organization in its path. */

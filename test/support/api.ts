@@ -17,6 +17,7 @@ import { createDoor } from '../../shared/ingest/accept.ts'
 import { announce } from '../../shared/instances.ts'
 import { createMetrics, type Metrics } from '../../shared/metrics.ts'
 import { createSharedLimit } from '../../shared/rate-limit.ts'
+import { createAddressGuard } from '../../shared/webhooks/address-guard.ts'
 import { dataDirFor } from './data-dir.ts'
 import type { TearsDown } from './database.ts'
 import type { Stores } from './ingest.ts'
@@ -71,6 +72,8 @@ interface ApiOptions {
   dns?: Parts['dns']
   /** Where mail is sent to; absent: none is configured. */
   smtpUrl?: string
+  /** Private networks that webhooks may reach; absent: this machine. */
+  webhookAllow?: string[]
 }
 
 interface Target {
@@ -142,6 +145,7 @@ function openParts(stores: Stores, options: ApiOptions): { parts: ServerOptions[
     signingKeys,
     afterwards,
     mail,
+    webhookGuard: createAddressGuard(options.webhookAllow ?? ['127.0.0.0/8']),
     sso: options.sso ?? NO_SSO,
     ssoProviders: { entra: Boolean(options.sso?.entra), google: Boolean(options.sso?.google) },
     dns: options.dns ?? new Resolver(),

@@ -133,10 +133,11 @@ export async function gatewayFor(
 
 /** A worker in this process. */
 export async function workerFor(t: TearsDown, stores: Stores, metrics = createMetrics()): Promise<RunningWorker> {
-  const { log, prefix, queue, redisUrl, databaseUrl } = stores
+  const { log, prefix, queue, redisUrl, databaseUrl, secrets } = stores
+  const webhookAllow = ['127.0.0.0/8']
   const redis = await connectRedis({ url: redisUrl, log, whenAway: 'wait' })
   const db = connectDb({ url: databaseUrl, role: 'pulsegate_system', log, max: 3, settings: WRITER_SETTINGS })
-  const worker = await startWorker({ db, redis, prefix, queue, metrics, log, clock })
+  const worker = await startWorker({ db, redis, prefix, queue, secrets, webhookAllow, metrics, log, clock })
   const instance = announce({ client: redis.client, prefix, kind: 'worker', id: uuidv7(), clock })
   let stopping: Promise<void> | undefined
   const stop = () => {

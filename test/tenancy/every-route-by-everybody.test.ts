@@ -83,6 +83,16 @@ const ours: Things = {
      values ($1, $2, 'somebody@example.com', 'member', 'x', 1, now() + interval '1 day')`,
     []
   ),
+  maintenance: await insert(
+    `insert into maintenance_windows (id, organization_id, version, title, starts_at, ends_at, created_at, valid_from)
+     values ($1, $2, gen_random_uuid(), 'Update', now(), now() + interval '1 hour', now(), now())`,
+    []
+  ),
+  channels: await insert(
+    `insert into alert_channels (id, organization_id, kind, name, url, secret_sealed, events)
+     values ($1, $2, 'webhook', 'Chat', 'https://example.com/', 'x', '{down}')`,
+    []
+  ),
   sso: await insert(
     `insert into sso_connections (id, organization_id, provider, tenant, domain, proof_token)
      values ($1, $2, 'google', 'example.com', 'example.com', 'proof')`,
@@ -96,7 +106,9 @@ const nothing: Things = Object.fromEntries(Object.keys(ours).map((name) => [name
 const BODIES: { [N in RouteName]?: object } & Record<string, object> = {
   patchAgent: { name: 'Mine' },
   patchMonitor: { name: 'Mine' },
-  patchMember: { role: 'member' }
+  patchMember: { role: 'member' },
+  patchChannel: { name: 'Mine' },
+  patchMaintenance: { title: 'Mine' }
 }
 const NO_BODY = { 'no such field': 1 }
 

@@ -1,0 +1,101 @@
+import { t } from 'tap'
+import { maintenanceSpans } from '../../shared/store/maintenance.ts'
+import { apiFor } from '../support/api.ts'
+import { createCast } from '../support/cast.ts'
+import { openStores } from '../support/ingest.ts'
+import { keyOf } from '../support/jobs.ts'
+import { expectProblem, faultsOf } from '../support/problems.ts'
+
+/** The day before summer time begins. */
+let now = Date.UTC(2027, 2, 27, 12)
+const stores = await openStores(t)
+const api = await apiFor(t, stores, { clock: () => now })
+const { alice, bob, charlie, monitor, pushMonitor } = await createCast(api)
+const HOUR = 3_600_000
+const iso = (ms: number) => new Date(ms).toISOString()
+const create = (fields: object, as = bob.jwt) =>
+  api.call('POST', '/v1/maintenance', { as, json: { title: 'Update', monitorIds: [monitor.id], ...fields } })
+const once = (from: number, to: number) => ({ from: iso(from), to: iso(to) })
+const idOf = ({ body }: { body: unknown }) => (body as { id: string }).id
+const spans = async (monitorId: string, from: number, to: number) =>
+  (await maintenanceSpans(stores.db, await keyOf(stores, monitorId), from, to)).map((span) => [span.from, span.to])
+
+t.test('maintenance that happens once is planned, read, changed and taken back', async (t) => {
+  const made = await create(once(now + HOUR, now + 2 * HOUR))
+  t.match(made, {
+    status: 201,
+    body: { title: 'Update', monitorIds: [monitor.id], tags: [], active: false, next: iso(now + HOUR) }
+  })
+  const path = `/v1/maintenance/${idOf(made)}`
+  const changed = await api.call('PATCH', path, { as: bob.jwt, json: { title: 'Move', to: iso(now + 3 * HOUR) } })
+  t.match(changed, {
+    status: 200,
+    body: { id: idOf(made), title: 'Move', from: iso(now + HOUR), to: iso(now + 3 * HOUR) }
+  })
+  t.same((await api.call('GET', path, { as: bob.jwt })).body, changed.body)
+  t.match((await api.call('GET', '/v1/maintenance', { as: bob.jwt })).body, { data: [changed.body], nextCursor: null })
+  expectProblem(t, await api.call('GET', path, { as: charlie.jwt }), 404, 'not_found')
+  t.equal((await api.call('DELETE', path, { as: bob.jwt })).status, 204)
+  expectProblem(t, await api.call('GET', path, { as: bob.jwt }), 404, 'not_found')
+  t.same(await spans(monitor.id, now, now + 9 * HOUR), [])
+})
+
+t.test('recurring maintenance follows its time zone over a change to summer time', async (t) => {
+  const made = await create({ schedule: '0 3 * * *', timezone: 'Europe/Berlin', durationMinutes: 60 })
+  t.match(made, { status: 201, body: { schedule: '0 3 * * *', active: false, next: '2027-03-28T01:00:00.000Z' } })
+  const found = await spans(monitor.id, now - 48 * HOUR, Date.UTC(2027, 2, 30))
+  t.same(found, [
+    [Date.UTC(2027, 2, 28, 1), Date.UTC(2027, 2, 28, 2)],
+    [Date.UTC(2027, 2, 29, 1), Date.UTC(2027, 2, 29, 2)]
+  ])
+  t.same(await spans(pushMonitor.id, now, Date.UTC(2027, 2, 30)), [], 'another monitor has none')
+  await api.call('DELETE', `/v1/maintenance/${idOf(made)}`, { as: bob.jwt })
+})
+
+t.test('what was maintenance stays so when the window is ended, and nothing becomes it after the fact', async (t) => {
+  const begin = now
+  const made = await create(once(begin - HOUR, begin + 4 * HOUR))
+  t.match(made.body, { active: true })
+  now += HOUR
+  await api.call('DELETE', `/v1/maintenance/${idOf(made)}`, { as: bob.jwt })
+  t.same(await spans(monitor.id, begin - 2 * HOUR, begin + 9 * HOUR), [[begin, begin + HOUR]])
+})
+
+t.test('tags name every monitor that has one of them', async (t) => {
+  const json = { tags: ['db'] }
+  await api.call('PATCH', `/v1/monitors/${pushMonitor.id}`, { as: alice.jwt, json })
+  const made = await create({ ...once(now, now + HOUR), monitorIds: undefined, tags: ['db', 'web'] })
+  t.match(made, { status: 201, body: { monitorIds: [], tags: ['db', 'web'] } })
+  t.same(await spans(pushMonitor.id, now, now + 2 * HOUR), [[now, now + HOUR]])
+})
+
+const faults: Array<[what: string, fields: object, faults: string[]]> = [
+  ['no time', {}, ['/from missing_field']],
+  ['no end', { from: iso(now) }, ['/to missing_field']],
+  ['an end before the begin', once(now + HOUR, now), ['/to invalid_value']],
+  ['the past', once(Date.UTC(2020, 0), Date.UTC(2020, 1)), ['/to invalid_value']],
+  ['ten years', once(Date.UTC(2050, 0), Date.UTC(2060, 0)), ['/to invalid_value']],
+  ['both kinds', { ...once(now, now + HOUR), schedule: '0 3 * * *' }, ['/schedule invalid_value']],
+  ['no cron', { schedule: 'at night', durationMinutes: 5 }, ['/schedule invalid_schedule']],
+  ['a day that never comes', { schedule: '0 0 30 2 *', durationMinutes: 5 }, ['/schedule invalid_schedule']],
+  ['every minute', { schedule: '* * * * *', durationMinutes: 1 }, ['/schedule invalid_schedule']],
+  ['no length', { schedule: '0 3 * * *' }, ['/durationMinutes missing_field']],
+  ['one that meets the next', { schedule: '0 */2 * * *', durationMinutes: 121 }, ['/durationMinutes invalid_value']],
+  [
+    'no such zone',
+    { schedule: '0 3 * * *', durationMinutes: 5, timezone: 'Mars/Base' },
+    ['/timezone unknown_timezone']
+  ],
+  ['no monitor', { ...once(2e12, 2e12 + HOUR), monitorIds: [] }, ['/monitorIds missing_field']],
+  ['monitors and tags', { ...once(2e12, 2e12 + HOUR), tags: ['a'] }, ['/tags invalid_value']]
+]
+for (const [what, fields, expected] of faults) {
+  t.test(`maintenance with ${what} is refused by name`, async (t) => {
+    t.same(faultsOf(expectProblem(t, await create(fields), 422, 'validation_failed')), expected)
+  })
+}
+
+t.test("a stranger's monitor is as unknown as one that never was", async (t) => {
+  const body = expectProblem(t, await create(once(now, now + HOUR), charlie.jwt), 422, 'validation_failed')
+  t.same(faultsOf(body), ['/monitorIds/0 monitor_not_allowed'])
+})
