@@ -16,6 +16,7 @@ import { Connections } from './connections.ts'
 import { type CorkHolder, openCorkHolder } from './cork-holder.ts'
 import { greet } from './greeter.ts'
 import { listen } from './listen.ts'
+import { createPresenceKeeper, type PresenceKeeper } from './presence.ts'
 import { createResume, type Resume } from './resume.ts'
 import { createReviewer, type Reviewer } from './reviewer.ts'
 import { Session, type SessionHost, type SocketData } from './session.ts'
@@ -96,6 +97,7 @@ interface Parts {
   connections: Connections
   resume: Resume
   sightings: Sightings
+  presence: PresenceKeeper
   keyUse: KeyUse
   reviewer: Reviewer
   corkHolder: CorkHolder
@@ -103,12 +105,14 @@ interface Parts {
 
 function createParts(deps: GatewayDeps, corkHolder: CorkHolder): Parts {
   const connections = new Connections()
+  const monotonic = deps.monotonic ?? (() => performance.now())
   return {
     deps,
-    monotonic: deps.monotonic ?? (() => performance.now()),
+    monotonic,
     connections,
     resume: createResume({ client: deps.redis, prefix: deps.prefix, log: deps.log }),
     sightings: createSightings(deps.db, deps.log, deps.clock),
+    presence: createPresenceKeeper({ ...deps, connections, monotonic }),
     keyUse: createKeyUse(deps),
     reviewer: createReviewer({ ...deps, connections }),
     corkHolder
@@ -130,12 +134,13 @@ function createHost({ deps, monotonic, resume, sightings }: Parts): SessionHost 
 }
 
 /** A socket opened: older ones of the same agent give way, here at once and elsewhere by a message. */
-function opened(ws: WebSocket<SocketData>, { deps, connections, keyUse }: Parts): void {
+function opened(ws: WebSocket<SocketData>, { deps, connections, keyUse, presence }: Parts): void {
   const { session } = ws.getUserData()
   session.ws = ws
   connections.add(session)
   const { kind, sourceId, organizationId, keyId } = session.caller
   if (keyId !== null) keyUse.note(keyId)
+  presence.changed(sourceId)
   if (kind !== 'agent') return
   connections.closeOlder(sourceId, session.connection)
   const change = { type: 'agent_connected', organizationId, agentId: sourceId, connection: session.connection } as const
@@ -179,19 +184,21 @@ function behaviour(parts: Parts): WebSocketBehavior<SocketData> {
       const { session } = ws.getUserData()
       session.closed()
       connections.remove(session)
+      parts.presence.changed(session.caller.sourceId)
       parts.resume.finish(session)
     }
   }
 }
 
 /** Pings, deadlines, and once in a while the time that connected agents were last heard of. */
-function startClock({ deps, monotonic, connections, reviewer, sightings, keyUse }: Parts): NodeJS.Timeout {
+function startClock({ deps, monotonic, connections, reviewer, sightings, keyUse, presence }: Parts): NodeJS.Timeout {
   const sockets = deps.metrics.gauge('pulsegate_gateway_sockets')
   let ticks = 0
   return setInterval(() => {
     const now = monotonic()
     sockets.set(connections.size)
     reviewer.review(connections.tick(now))
+    presence.tick()
     ticks = (ticks + 1) % SEEN_TICKS
     if (ticks !== 0) return
     for (const { heardAt, caller } of connections.all()) {
@@ -233,6 +240,7 @@ export async function startGateway(deps: GatewayDeps): Promise<Gateway> {
       parts.reviewer.stop()
       await parts.resume.stop()
       await parts.sightings.stop()
+      await parts.presence.stop()
       await parts.keyUse.stop()
       parts.corkHolder.close()
     }

@@ -52,6 +52,8 @@ export class Session implements Receipt {
   readonly openedAt: number
   /** When a whole frame or a pong last came, monotonic ms. */
   heardAt: number
+  /** `heardAt` as other processes know it. */
+  toldAt = Number.NEGATIVE_INFINITY
   /** When its key and monitors were last looked at, monotonic ms. */
   reviewedAt: number
   state: 'opened' | 'greeting' | 'welcomed' | 'ended' = 'opened'

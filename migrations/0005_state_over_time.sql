@@ -15,7 +15,7 @@ alter table monitors
 -- last_received_at: when the newest live heartbeat reached the edge; silence is counted from here.
 -- by_socket: did it come over a socket? Null before the first.
 -- running: a run that began has not ended, so every heartbeat has to be folded.
--- floor_at: the deadline is not earlier than this (after a resume, a changed timing).
+-- counted_from: silence is not counted from before this (a resume, a changed timing).
 -- check_at: the sweep looks at the monitor from here on; never later than its deadline, and never touched by a heartbeat
 -- that goes on saying the same: an index on a column that every heartbeat changes would double what the update costs.
 -- also_missed_at: a deadline that passed while the monitor was down for another reason; void when older than last_received_at.
@@ -26,7 +26,7 @@ alter table monitor_states
   add column last_received_at timestamptz,
   add column by_socket boolean,
   add column running boolean not null default false,
-  add column floor_at timestamptz,
+  add column counted_from timestamptz,
   add column check_at timestamptz,
   add column also_missed_at timestamptz;
 -- steady: what a heartbeat has to say, and by which way it has to come, to change nothing but times (steadyCode in
@@ -43,7 +43,7 @@ comment on column monitor_states.deadline_at is 'not used since 0005';
 update monitor_states s
 set observed = case when s.state in ('up', 'down', 'degraded') then s.state end,
   last_received_at = s.last_heartbeat_at,
-  floor_at = date_trunc('second', now()) + (m.interval_seconds + m.grace_seconds) * interval '1 second',
+  counted_from = date_trunc('second', now()),
   check_at = case when s.state <> 'paused' then date_trunc('second', now()) + (m.interval_seconds + m.grace_seconds) * interval '1 second' end
 from monitors m
 where m.key = s.monitor_key and s.last_heartbeat_at is not null;
@@ -67,7 +67,7 @@ alter table monitor_runs force row level security;
 create policy tenant on monitor_runs to pulsegate_api
   using (organization_id = current_organization_id()) with check (organization_id = current_organization_id());
 create policy system on monitor_runs to pulsegate_system using (true) with check (true);
-grant select on monitor_runs to pulsegate_api;
+grant select, delete on monitor_runs to pulsegate_api;
 grant select, insert, update, delete on monitor_runs to pulsegate_system;
 
 -- Spans in which no heartbeat could get in through any door of ours. They belong to the installation.

@@ -11,8 +11,8 @@ export interface Quiet {
   lastReceivedAt: number | null
   /** Is silence judged by the agents that check it? */
   agentFed: boolean
-  /** The deadline is not earlier than this. */
-  floorAt: number | null
+  /** Silence is not counted from before this. */
+  countedFrom: number | null
   alsoMissedAt: number | null
   timing: Timing
   maxRuntimeSeconds: number | null
@@ -55,11 +55,10 @@ function patienceMs({ intervalSeconds, graceSeconds }: Timing): number {
  * An agent that came back gets the time that a monitor is given from its start: what it could not send comes first. Of
  * several the one that has been there longest should have told.
  */
-function deadlineOf(quiet: Quiet, lastReceivedAt: number, outages: readonly Outage[]): number {
-  const own = Math.max(deadlineAfter(quiet.timing, lastReceivedAt, outages), quiet.floorAt ?? 0)
+function deadlineOf(quiet: Quiet, heardAt: number, own: number): number {
   if (!quiet.agentFed || quiet.agents.length === 0) return own
   const openedAt = Math.min(...quiet.agents.map((agent) => agent.openedAt))
-  return openedAt > lastReceivedAt ? Math.max(own, openedAt + patienceMs(quiet.timing)) : own
+  return openedAt > heardAt ? Math.max(own, openedAt + patienceMs(quiet.timing)) : own
 }
 
 /** What follows from a deadline that has passed. */
@@ -86,11 +85,12 @@ function judgeMissed(quiet: Quiet, deadline: number, { watermark, outages }: Hor
 
 function judgeDeadline(quiet: Quiet, horizon: Horizon): Omit<Verdict, 'hung'> {
   if (quiet.lastReceivedAt === null) return { checkAt: null, transition: null, alsoMissedAt: null }
-  const deadline = deadlineOf(quiet, quiet.lastReceivedAt, horizon.outages)
+  const heardAt = Math.max(quiet.lastReceivedAt, quiet.countedFrom ?? 0)
+  const own = deadlineAfter(quiet.timing, heardAt, horizon.outages)
+  const deadline = deadlineOf(quiet, heardAt, own)
   if (deadline <= horizon.watermark) return judgeMissed(quiet, deadline, horizon)
   // Its agents may go, and then there is nothing to wait for.
-  const isExtended = deadlineAfter(quiet.timing, quiet.lastReceivedAt, horizon.outages) <= horizon.watermark
-  const checkAt = quiet.agentFed && isExtended ? Math.min(deadline, horizon.watermark + AGAIN_MS.least) : deadline
+  const checkAt = own <= horizon.watermark ? Math.min(deadline, horizon.watermark + AGAIN_MS.least) : deadline
   return { checkAt, transition: null, alsoMissedAt: null }
 }
 

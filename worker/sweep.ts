@@ -59,7 +59,7 @@ function toQuiet(row: DueRow, { agents, runs }: Around): Quiet {
     stateSince: row.state_since.getTime(),
     lastReceivedAt: row.last_received_at?.getTime() ?? null,
     agentFed: isAgentFed(row),
-    floorAt: row.floor_at?.getTime() ?? null,
+    countedFrom: row.counted_from?.getTime() ?? null,
     alsoMissedAt: row.also_missed_at?.getTime() ?? null,
     timing: {
       intervalSeconds: row.interval_seconds,

@@ -47,9 +47,8 @@ function timesOf({ row, outages }: Facts): { expectedAt: number; deadlineAt: num
   if (row.last_received_at === null || row.state === 'paused') return null
   const { interval_seconds: intervalSeconds, grace_seconds: graceSeconds, schedule, timezone } = row
   const timing = { intervalSeconds, graceSeconds, schedule, timezone }
-  const receivedAt = row.last_received_at.getTime()
-  const deadlineAt = Math.max(deadlineAfter(timing, receivedAt, outages), row.floor_at?.getTime() ?? 0)
-  return { expectedAt: expectedAfter(timing, receivedAt), deadlineAt }
+  const from = Math.max(row.last_received_at.getTime(), row.counted_from?.getTime() ?? 0)
+  return { expectedAt: expectedAfter(timing, from), deadlineAt: deadlineAfter(timing, from, outages) }
 }
 
 export function explain(monitorId: string, facts: Facts): ExplanationAnswer {

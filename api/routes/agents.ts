@@ -4,6 +4,8 @@ import type { AgentAnswer, PatchAgentBody } from '../../shared/contract/agents.t
 import type { Queryable } from '../../shared/db.ts'
 import { AppError } from '../../shared/errors.ts'
 import { partsToShow } from '../../shared/identity/api-key.ts'
+import type { Log } from '../../shared/log.ts'
+import { type AgentPresence, readPresence } from '../../shared/presence.ts'
 import { formatTimestamp } from '../../shared/protocol/timestamp.ts'
 import {
   type AgentRow,
@@ -26,29 +28,36 @@ import { validationFailed } from '../http/validate.ts'
 import type { Parts } from '../parts.ts'
 import { createApiKeyHandlers, giveKey, keyTarget } from './api-keys.ts'
 
-/** The gateway notes about every 30 s that an agent was heard. */
+/** How long an agent may be silent. */
 const ONLINE_MS = 60_000
 const STALE_MS = 120_000
 const NO_STORE = { 'Cache-Control': 'no-store' }
 
-function presenceOf(row: AgentRow, now: number): AgentAnswer['presence'] {
+/** Gateways tell at once in Redis whom they hear, and about every 30 s in the table. */
+function lastSeenOf(row: AgentRow, heard: AgentPresence | undefined): number | null {
+  const noted = row.last_seen_at?.getTime() ?? null
+  return heard === undefined ? noted : Math.max(noted ?? 0, heard.heardAt)
+}
+
+function presenceOf(row: AgentRow, seenAt: number | null, now: number): AgentAnswer['presence'] {
   if (!row.has_key) return 'revoked'
-  if (row.last_seen_at === null) return 'never_connected'
-  const silentMs = now - row.last_seen_at.getTime()
+  if (seenAt === null) return 'never_connected'
+  const silentMs = now - seenAt
   if (silentMs <= ONLINE_MS) return 'online'
   return silentMs <= STALE_MS ? 'stale' : 'offline'
 }
 
-function toAgent(row: AgentRow, now: number): AgentAnswer {
+function toAgent(row: AgentRow, now: number, heard?: AgentPresence): AgentAnswer {
+  const seenAt = lastSeenOf(row, heard)
   return {
     id: row.id,
     name: row.name,
     kind: row.kind,
     monitorIds: row.monitor_ids,
     scopes: row.scopes,
-    presence: presenceOf(row, now),
+    presence: presenceOf(row, seenAt, now),
     version: row.version,
-    lastSeenAt: row.last_seen_at === null ? null : formatTimestamp(row.last_seen_at.getTime()),
+    lastSeenAt: seenAt === null ? null : formatTimestamp(seenAt),
     createdAt: formatTimestamp(row.created_at.getTime())
   }
 }
@@ -90,19 +99,39 @@ type AgentHandlers = Pick<
   'listAgents' | 'createAgent' | 'readAgent' | 'patchAgent' | 'deleteAgent' | 'rotateAgent'
 >
 
-function createReaders({ db, clock }: Parts): Pick<AgentHandlers, 'listAgents' | 'readAgent'> {
+function createReaders(parts: Parts): Pick<AgentHandlers, 'listAgents' | 'readAgent'> {
+  const { db, clock, redis, redisPrefix } = parts
+
+  /** What gateways say of them; without Redis the table is what is known. */
+  async function heardOf(rows: readonly AgentRow[], log: Log): Promise<Map<string, AgentPresence>> {
+    try {
+      return await readPresence(
+        redis.client,
+        redisPrefix,
+        rows.map(({ id }) => id)
+      )
+    } catch (error) {
+      log.warn({ err: error }, 'who is connected could not be read')
+      return new Map()
+    }
+  }
+
   return {
-    listAgents: async ({ principal: { organizationId }, query }) => {
+    listAgents: async ({ principal: { organizationId }, query, log }) => {
       const [after = null] = readCursor(query.cursor, UUID_CURSOR) ?? []
       const rows = await db.tenant(organizationId, (tx) => listAgents(tx, organizationId, after, query.limit + 1))
       const { page, nextCursor } = cutPage(rows, query.limit, (last) => writeCursor(last.id))
-      return { status: 200, body: { data: page.map((row) => toAgent(row, clock())), nextCursor } }
+      const heard = await heardOf(page, log)
+      const data = page.map((row) => toAgent(row, clock(), heard.get(row.id)))
+      return { status: 200, body: { data, nextCursor } }
     },
 
-    readAgent: async ({ principal: { organizationId }, params }) => ({
-      status: 200,
-      body: await db.tenant(organizationId, (tx) => reread(tx, organizationId, params.id, clock()))
-    })
+    readAgent: async ({ principal: { organizationId }, params, log }) => {
+      const row = await db.tenant(organizationId, (tx) => findAgent(tx, organizationId, params.id))
+      if (row === undefined) throw new AppError('not_found')
+      const heard = await heardOf([row], log)
+      return { status: 200, body: toAgent(row, clock(), heard.get(row.id)) }
+    }
   }
 }
 

@@ -23,9 +23,13 @@ interface Pushed {
   status: RecordStatus
   latency: number | null
   message?: string | undefined
+  rid?: string | undefined
 }
 
 type Value = PushQuery['msg']
+
+/** Longest id of a run. */
+const MAX_RID = 100
 
 function lastOf(value: Value): string | undefined {
   return Array.isArray(value) ? value.at(-1) : value
@@ -36,6 +40,12 @@ function readPing(value: Value): number | null {
   const ping = Number.parseFloat(String(value)) || null
   if (ping !== null && (ping < 0 || ping > MAX_PING_MS)) throw new AppError('bad_request', { detail: BAD_PING })
   return ping
+}
+
+/** No id is the same as an empty one. */
+function readRid(value: Value): string | undefined {
+  const rid = storable(lastOf(value) ?? '').slice(0, MAX_RID)
+  return rid === '' ? undefined : rid
 }
 
 /** PostgreSQL cannot store U+0000. */
@@ -167,6 +177,7 @@ export function createPushHandlers(parts: Parts): Pick<Handlers, 'push' | 'pushS
       const { caller, pushed } = await record(token, tally, async () => ({
         status: readStatus(),
         latency: readPing(query.ping),
+        rid: readRid(query.rid),
         message: await readMessage(query, request)
       }))
       if (wantsText(request)) return { status: 200, text: 'OK', headers: headers() } as const

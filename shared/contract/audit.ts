@@ -30,6 +30,7 @@ export const AUDIT_ACTIONS = [
   'monitor.created',
   'monitor.changed',
   'monitor.deleted',
+<<<<<<< HEAD
   'channel.created',
   'channel.changed',
   'channel.deleted',
@@ -37,6 +38,10 @@ export const AUDIT_ACTIONS = [
   'maintenance.created',
   'maintenance.changed',
   'maintenance.deleted',
+=======
+  'monitor.paused',
+  'monitor.resumed',
+>>>>>>> 932c46b (wip)
   'sso.connection_created',
   'sso.connection_proven',
   'sso.connection_deleted',

@@ -18,6 +18,24 @@ const targetField = z
 const intervalField = z.number().int().min(MIN_INTERVAL_SECONDS).max(YEAR_SECONDS)
 const graceField = z.number().int().min(0).max(YEAR_SECONDS)
 const timeoutField = z.number().int().min(1).max(3600)
+const scheduleField = z
+  .string()
+  .trim()
+  .max(200)
+  .meta({ description: 'Cron schedule of five fields, of heartbeat and push monitors.', examples: ['30 2 * * 1-5'] })
+const timezoneField = z
+  .string()
+  .max(64)
+  .meta({ description: 'Time zone that the schedule is read in; UTC when absent.', examples: ['Europe/Berlin'] })
+const repeatsField = z.number().int().min(1).max(20)
+const confirmationsField = repeatsField.meta({ description: 'down heartbeats in a row that make the monitor down.' })
+const recoveriesField = repeatsField.meta({ description: 'Other heartbeats in a row that end an outage.' })
+const maxRuntimeField = z
+  .number()
+  .int()
+  .min(1)
+  .max(YEAR_SECONDS)
+  .meta({ description: 'A run of a push monitor that said start and nothing for so long hangs.' })
 const tagsField = z.array(nameField(50)).max(20)
 
 /** What of a monitor the rules between its fields look at. */
@@ -27,6 +45,22 @@ interface Rules {
   intervalSeconds: number
   timeoutSeconds?: number | undefined
   settings?: MonitorSettings | undefined
+  schedule?: string | null | undefined
+  timezone?: string | null | undefined
+  maxRuntimeSeconds?: number | null | undefined
+}
+
+/** How a monitor is timed. A schedule tells when its source reports, and agents check by interval. */
+function timingFaults({ kind, schedule, timezone, maxRuntimeSeconds }: Rules): Array<readonly [string, string]> {
+  const faults: Array<readonly [string, string]> = []
+  if (schedule != null && kind !== 'heartbeat' && kind !== 'push') {
+    faults.push(['schedule', `A ${kind} monitor is checked by interval; leave the schedule out.`])
+  }
+  if (timezone != null && schedule == null) faults.push(['timezone', 'A time zone belongs to a schedule.'])
+  if (maxRuntimeSeconds != null && kind !== 'push') {
+    faults.push(['maxRuntimeSeconds', 'Only a push monitor says when a run begins; leave it out.'])
+  }
+  return faults
 }
 
 /** Faults that concern several fields at once: name of the field to change, and what to do. */
@@ -40,22 +74,34 @@ export function monitorFaults(monitor: Rules): Array<readonly [field: string, de
   if (!takesSettings(monitor.kind) && Object.keys(monitor.settings ?? {}).length > 0) {
     faults.push(['settings', `A ${monitor.kind} monitor has no settings; leave them out.`])
   }
-  return faults
+  return [...faults, ...timingFaults(monitor)]
 }
+
+/** Of a monitor without a schedule, unless told otherwise. */
+export const STANDARD_INTERVAL_SECONDS = 60
 
 export const createMonitorBodySchema = z
   .strictObject({
     name: nameField(200),
     kind: z.enum(MONITOR_KINDS),
     target: targetField.optional(),
-    intervalSeconds: intervalField.default(60),
+    intervalSeconds: intervalField.optional().meta({
+      description: 'Default: 60. With a schedule it is the shortest gap between its slots; leave it out.'
+    }),
+    schedule: scheduleField.optional(),
+    timezone: timezoneField.optional(),
     graceSeconds: graceField.optional().meta({ description: 'Default: 20 % of the interval, at least 30.' }),
     timeoutSeconds: timeoutField.optional().meta({ description: 'Default: 10, or the interval when that is shorter.' }),
+    confirmations: confirmationsField.default(1),
+    recoveries: recoveriesField.default(1),
+    maxRuntimeSeconds: maxRuntimeField.optional(),
     settings: monitorSettingsSchema.optional(),
     tags: tagsField.default([])
   })
   .superRefine((monitor, context) => {
-    for (const [field, message] of monitorFaults(monitor)) context.addIssue({ code: 'custom', path: [field], message })
+    const intervalSeconds = monitor.intervalSeconds ?? STANDARD_INTERVAL_SECONDS
+    for (const [field, message] of monitorFaults({ ...monitor, intervalSeconds }))
+      context.addIssue({ code: 'custom', path: [field], message })
   })
   .meta({ id: 'NewMonitor' })
 export type CreateMonitorBody = z.output<typeof createMonitorBodySchema>
@@ -65,6 +111,11 @@ export const patchMonitorBodySchema = z
     name: nameField(200).optional(),
     target: targetField.optional(),
     intervalSeconds: intervalField.optional(),
+    schedule: scheduleField.nullable().optional().meta({ description: 'Null: by interval again.' }),
+    timezone: timezoneField.optional(),
+    confirmations: confirmationsField.optional(),
+    recoveries: recoveriesField.optional(),
+    maxRuntimeSeconds: maxRuntimeField.nullable().optional(),
     graceSeconds: graceField.optional(),
     timeoutSeconds: timeoutField.optional(),
     settings: monitorSettingsSchema.optional().meta({ description: 'Replaces all settings.' }),
@@ -80,6 +131,11 @@ export const monitorSchema = z
     kind: z.enum(MONITOR_KINDS),
     target: z.string().optional(),
     intervalSeconds: z.number().int(),
+    schedule: z.string().nullable(),
+    timezone: z.string().nullable(),
+    confirmations: z.number().int(),
+    recoveries: z.number().int(),
+    maxRuntimeSeconds: z.number().int().nullable(),
     graceSeconds: z.number().int(),
     timeoutSeconds: z.number().int(),
     settings: monitorSettingsSchema,
@@ -87,7 +143,16 @@ export const monitorSchema = z
     state: z.enum(MONITOR_STATES),
     stateReason: z.string(),
     stateSince: timeField,
+    observed: z
+      .enum(['up', 'down', 'degraded'])
+      .nullable()
+      .meta({ description: 'What the newest heartbeat said, confirmed or not.' }),
+    running: z.boolean().meta({ description: 'A run that began has not ended; only where maxRuntimeSeconds is set.' }),
     lastHeartbeatAt: timeField.nullable(),
+    expectedAt: timeField.nullable().meta({
+      description:
+        'When the next heartbeat is expected; after it the monitor is late, and after graceSeconds more it is missed. Null while nothing is expected, and in lists for monitors with a schedule.'
+    }),
     createdAt: timeField,
     pushUrl: z
       .string()
@@ -102,9 +167,28 @@ export const monitorPageSchema = z
   .object({ data: z.array(monitorSchema), nextCursor: nextCursorField })
   .meta({ id: 'MonitorPage' })
 
+<<<<<<< HEAD
 export const listMonitorsQuerySchema = pageQuerySchema.extend({
   expand: z.enum(['overview']).optional().meta({ description: 'Adds to each monitor what a list shows of it.' })
 })
+=======
+const BULK_ACTIONS = ['pause', 'resume', 'delete'] as const
+export const bulkBodySchema = z
+  .strictObject({ ids: z.array(idField).min(1).max(500), action: z.enum(BULK_ACTIONS) })
+  .meta({ id: 'BulkChange' })
+export type BulkBody = z.output<typeof bulkBodySchema>
+
+export const bulkAnswerSchema = z
+  .object({
+    data: z.array(
+      z.object({
+        id: idField,
+        result: z.enum(['done', 'unchanged', 'not_found']).meta({ description: 'unchanged: it was so already.' })
+      })
+    )
+  })
+  .meta({ id: 'BulkResult' })
+>>>>>>> 932c46b (wip)
 
 export const transitionPageSchema = z
   .object({
@@ -136,6 +220,16 @@ export const monitorRoutes = {
     answers: { 201: { description: 'Created.', schema: monitorSchema } },
     problems: ['limit_reached']
   },
+  // Before the routes of one monitor, whose id would match it.
+  changeMonitors: {
+    method: 'POST',
+    path: '/v1/monitors/bulk',
+    auth: 'monitors:write',
+    tag: 'Monitors',
+    summary: 'Pause, resume or delete many monitors at once.',
+    body: bulkBodySchema,
+    answers: { 200: { description: 'What became of each, in the order asked.', schema: bulkAnswerSchema } }
+  },
   readMonitor: {
     method: 'GET',
     path: '/v1/monitors/{id}',
@@ -164,6 +258,25 @@ export const monitorRoutes = {
     summary: 'Delete a monitor with its push URL. Its history can no longer be read.',
     params: idParamsSchema,
     answers: DONE_ANSWER
+  },
+  pauseMonitor: {
+    method: 'POST',
+    path: '/v1/monitors/{id}/pause',
+    auth: 'monitors:write',
+    tag: 'Monitors',
+    summary: 'Pause a monitor: heartbeats are kept, its state stays paused, and agents stop checking it.',
+    params: idParamsSchema,
+    answers: { 200: { description: 'The monitor as it is now.', schema: monitorSchema } }
+  },
+  resumeMonitor: {
+    method: 'POST',
+    path: '/v1/monitors/{id}/resume',
+    auth: 'monitors:write',
+    tag: 'Monitors',
+    summary:
+      'Resume a paused monitor. It is pending until it is heard of, or missed an interval and its grace from now.',
+    params: idParamsSchema,
+    answers: { 200: { description: 'The monitor as it is now.', schema: monitorSchema } }
   },
   listTransitions: {
     method: 'GET',

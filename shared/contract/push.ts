@@ -13,7 +13,8 @@ const value = z.union([z.string(), z.array(z.string())]).optional()
 export const pushQuerySchema = z.object({
   status: value.meta({ description: 'up (default), down or degraded.' }),
   msg: value.meta({ description: 'A message; the body when absent.' }),
-  ping: value.meta({ description: 'Latency in milliseconds.' })
+  ping: value.meta({ description: 'Latency in milliseconds.' }),
+  rid: value.meta({ description: 'Id of the run that this belongs to, when runs of a job overlap.' })
 })
 export type PushQuery = z.output<typeof pushQuerySchema>
 

@@ -20,13 +20,22 @@ const MAX_EARLY_MS = 300_000
 /** After an outage of ours a monitor gets one more interval, or this if that is less. */
 const MAX_EXTRA_MS = 300_000
 
+/** A schedule was read before it was saved; one that this machine cannot read (its zones are older) must not stop it. */
+function twoSlots(schedule: string, timezone: string | null, after: number, intervalSeconds: number): [number, number] {
+  try {
+    return slotsAfter(schedule, timezone ?? 'UTC', after, 2) as [number, number]
+  } catch {
+    return [after + intervalSeconds * 1000, after + 2 * intervalSeconds * 1000]
+  }
+}
+
 /**
  * When the next heartbeat is expected after one that was received at `receivedAt`. Of a schedule: its next slot, or the one
  * after when that slot was so near that this heartbeat must be its own. Times are epoch ms.
  */
 export function expectedAfter({ intervalSeconds, schedule, timezone }: Timing, receivedAt: number): number {
   if (schedule === null) return receivedAt + intervalSeconds * 1000
-  const [next, second] = slotsAfter(schedule, timezone ?? 'UTC', receivedAt, 2) as [number, number]
+  const [next, second] = twoSlots(schedule, timezone, receivedAt, intervalSeconds)
   const early = Math.min(MAX_EARLY_MS, (second - next) / 10)
   return next - receivedAt <= early ? second : next
 }
@@ -44,9 +53,4 @@ export function deadlineAfter(timing: Timing, receivedAt: number, outages: reado
     expected += to - from + extra
   }
   return expected + grace
-}
-
-/** Interval and grace: what a monitor gets that starts anew at `now`. */
-export function freshDeadline(timing: Timing, now: number): number {
-  return deadlineAfter(timing, now)
 }

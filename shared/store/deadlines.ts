@@ -14,7 +14,7 @@ export interface DueRow {
   last_received_at: Date | null
   by_socket: boolean | null
   running: boolean
-  floor_at: Date | null
+  counted_from: Date | null
   also_missed_at: Date | null
   kind: MonitorKind
   interval_seconds: number
@@ -24,6 +24,10 @@ export interface DueRow {
   max_runtime_seconds: number | null
 }
 
+/** Of a monitor without a schedule, when ingest was always there. */
+const DEADLINE =
+  "greatest(s.last_received_at, s.counted_from) + (m.interval_seconds + m.grace_seconds) * interval '1 second'"
+
 /**
  * System-wide. Puts off the look at monitors that were heard of in time, at most so many; returns how many. Rows that a
  * writer holds are left to the next round: they are being heard of now.
@@ -32,10 +36,10 @@ export async function putOffChecks(db: Queryable, watermark: Date, limit: number
   const [row] = await db.query<{ count: number }>(
     `with due as (
        select s.monitor_key,
-         greatest(s.last_received_at + (m.interval_seconds + m.grace_seconds) * interval '1 second', s.floor_at) as deadline
+         ${DEADLINE} as deadline
        from monitor_states s join monitors m on m.key = s.monitor_key
        where s.check_at <= $1 and not s.running and s.state <> 'paused' and m.schedule is null
-         and greatest(s.last_received_at + (m.interval_seconds + m.grace_seconds) * interval '1 second', s.floor_at) > $1
+         and s.last_received_at is not null and ${DEADLINE} > $1
        order by s.check_at limit $2
        for update of s skip locked
      ), moved as (
@@ -52,7 +56,7 @@ export async function putOffChecks(db: Queryable, watermark: Date, limit: number
 export function listDue(db: Queryable, watermark: Date, limit: number): Promise<DueRow[]> {
   return db.query<DueRow>(
     `select s.monitor_key, s.organization_id, s.xmin::text as version, s.state, s.state_reason, s.state_since,
-       s.last_received_at, s.by_socket, s.running, s.floor_at, s.also_missed_at, m.kind, m.interval_seconds,
+       s.last_received_at, s.by_socket, s.running, s.counted_from, s.also_missed_at, m.kind, m.interval_seconds,
        m.grace_seconds, m.schedule, m.timezone, m.max_runtime_seconds
      from monitor_states s join monitors m on m.key = s.monitor_key
      where s.check_at <= $1 order by s.check_at limit $2`,

@@ -18,7 +18,7 @@ export interface ExplanationRow {
   observed: MonitorState | null
   streak: number
   last_received_at: Date | null
-  floor_at: Date | null
+  counted_from: Date | null
   also_missed_at: Date | null
 }
 
@@ -29,7 +29,7 @@ export async function findExplanation(
 ): Promise<ExplanationRow | undefined> {
   const [row] = await db.query<ExplanationRow>(
     `select m.key, m.name, m.interval_seconds, m.grace_seconds, m.schedule, m.timezone, m.confirmations, m.recoveries,
-       s.state, s.state_reason, s.state_since, s.observed, s.streak, s.last_received_at, s.floor_at, s.also_missed_at
+       s.state, s.state_reason, s.state_since, s.observed, s.streak, s.last_received_at, s.counted_from, s.also_missed_at
      from monitors m join monitor_states s on s.monitor_key = m.key
      where m.organization_id = $1 and m.id = $2`,
     [organizationId, monitorId]

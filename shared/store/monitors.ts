@@ -1,6 +1,7 @@
 import type { MonitorState } from '../contract/monitors.ts'
 import type { Queryable } from '../db.ts'
 import type { MonitorKind, MonitorSettings } from '../protocol/frames.ts'
+import type { HeartbeatStatus } from '../protocol/heartbeat.ts'
 
 /** A monitor with its state. */
 export interface MonitorRow {
@@ -10,6 +11,11 @@ export interface MonitorRow {
   kind: MonitorKind
   target: string | null
   interval_seconds: number
+  schedule: string | null
+  timezone: string | null
+  confirmations: number
+  recoveries: number
+  max_runtime_seconds: number | null
   grace_seconds: number
   timeout_seconds: number
   settings: MonitorSettings
@@ -18,6 +24,10 @@ export interface MonitorRow {
   state: MonitorState
   state_reason: string
   state_since: Date
+  observed: HeartbeatStatus | null
+  running: boolean
+  last_received_at: Date | null
+  counted_from: Date | null
   last_heartbeat_at: Date | null
   /** The sealed token of a push monitor. */
   token_sealed: Buffer | null
@@ -28,6 +38,11 @@ export interface MonitorFields {
   name: string
   target: string | null
   intervalSeconds: number
+  schedule: string | null
+  timezone: string | null
+  confirmations: number
+  recoveries: number
+  maxRuntimeSeconds: number | null
   graceSeconds: number
   timeoutSeconds: number
   settings: MonitorSettings
@@ -36,7 +51,9 @@ export interface MonitorFields {
 
 const SELECT = `
   select m.key, m.id, m.name, m.kind, m.target, m.interval_seconds, m.grace_seconds, m.timeout_seconds, m.settings,
-    m.tags, m.created_at, s.state, s.state_reason, s.state_since, s.last_heartbeat_at, p.token_sealed
+    m.tags, m.created_at, m.schedule, m.timezone, m.confirmations, m.recoveries, m.max_runtime_seconds, s.state,
+    s.state_reason, s.state_since, s.observed, s.running, s.last_received_at, s.counted_from, s.last_heartbeat_at,
+    p.token_sealed
   from monitors m
     join monitor_states s on s.monitor_key = m.key
     left join push_urls p on p.monitor_key = m.key`
@@ -82,8 +99,8 @@ export async function insertMonitor(
 ): Promise<number> {
   const [row] = await db.query<{ key: number }>(
     `insert into monitors (id, organization_id, name, kind, target, interval_seconds, grace_seconds, timeout_seconds,
-       settings, tags)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+       settings, tags, schedule, timezone, confirmations, recoveries, max_runtime_seconds)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
      returning key`,
     [
       monitor.id,
@@ -95,7 +112,12 @@ export async function insertMonitor(
       monitor.graceSeconds,
       monitor.timeoutSeconds,
       JSON.stringify(monitor.settings),
-      monitor.tags
+      monitor.tags,
+      monitor.schedule,
+      monitor.timezone,
+      monitor.confirmations,
+      monitor.recoveries,
+      monitor.maxRuntimeSeconds
     ]
   )
   const key = Number(row?.key)
@@ -111,7 +133,8 @@ export async function updateMonitor(
 ): Promise<void> {
   await db.query(
     `update monitors set name = $3, target = $4, interval_seconds = $5, grace_seconds = $6, timeout_seconds = $7,
-       settings = $8, tags = $9
+       settings = $8, tags = $9, schedule = $10, timezone = $11, confirmations = $12, recoveries = $13,
+       max_runtime_seconds = $14
      where organization_id = $1 and id = $2`,
     [
       organizationId,
@@ -122,7 +145,12 @@ export async function updateMonitor(
       monitor.graceSeconds,
       monitor.timeoutSeconds,
       JSON.stringify(monitor.settings),
-      monitor.tags
+      monitor.tags,
+      monitor.schedule,
+      monitor.timezone,
+      monitor.confirmations,
+      monitor.recoveries,
+      monitor.maxRuntimeSeconds
     ]
   )
 }

@@ -1,4 +1,4 @@
-import type { IngestJob } from '../../shared/ingest/job.ts'
+import type { IngestJob, WayIn } from '../../shared/ingest/job.ts'
 import { RECORD_STATUSES, type RecordStatus } from '../../shared/protocol/heartbeat.ts'
 import type { Stores } from './ingest.ts'
 import { waitFor } from './wait-for.ts'
@@ -15,21 +15,26 @@ export interface JobRow {
   status?: RecordStatus
   latency?: number | null
   message?: string
+  /** `http` when absent. */
+  way?: WayIn
+  rid?: string
 }
 
 /** A job of the ingest queue, for tests of what a worker does with one. */
 export function jobOf(rows: readonly JobRow[]): IngestJob {
   const base = rows[0]?.timestamp ?? 0
   const job: IngestJob = { v: 1, base, sources: [], m: [], t: [], r: [], s: [], l: [], x: [], texts: [] }
-  rows.forEach(({ key, sourceId, timestamp, receivedAt = timestamp, status = 'up', latency = 1, message }, row) => {
+  rows.forEach((one, row) => {
+    const { key, sourceId, timestamp, receivedAt = timestamp, status = 'up', latency = 1 } = one
     job.x.push(job.sources.length)
-    job.sources.push([sourceId, 'http'])
+    job.sources.push([sourceId, one.way ?? 'http'])
     job.m.push(key)
     job.t.push(timestamp - base)
     job.r.push(receivedAt - base)
     job.s.push(RECORD_STATUSES.indexOf(status))
     job.l.push(latency)
-    if (message !== undefined) job.texts.push([row, message])
+    if (one.message !== undefined) job.texts.push([row, one.message])
+    if (one.rid !== undefined) job.rids = [...(job.rids ?? []), [row, one.rid]]
   })
   return job
 }
