@@ -175,6 +175,8 @@ create function find_memberships(wanted uuid)
     order by m.created_at, o.id
   $$;
 
+-- Where single sign-on is required, a session that a password opened is none: not even one that was being opened at the
+-- moment when it came to be required.
 create function find_session(wanted bytea)
   returns table (id uuid, user_id uuid, email text, name text, organization_id uuid, organization_name text, plan text,
     role text, suspended boolean, method text, authenticated_at timestamptz, last_used_at timestamptz, expires_at timestamptz)
@@ -186,7 +188,7 @@ create function find_session(wanted bytea)
       join users u on u.id = s.user_id
       join organizations o on o.id = s.organization_id
       join memberships m on m.organization_id = s.organization_id and m.user_id = s.user_id
-    where s.cookie_digest = wanted and s.ended_at is null
+    where s.cookie_digest = wanted and s.ended_at is null and not (o.sso_required and s.method = 'password')
   $$;
 
 create function find_refresh_token(wanted bytea)
@@ -195,8 +197,10 @@ create function find_refresh_token(wanted bytea)
   language sql stable security definer set search_path = public, pg_temp
   as $$
     select s.id, s.user_id, s.organization_id, r.used_at, s.ended_at is not null, s.last_used_at, s.expires_at
-    from refresh_tokens r join sessions s on s.id = r.session_id
-    where r.digest = wanted
+    from refresh_tokens r
+      join sessions s on s.id = r.session_id
+      join organizations o on o.id = s.organization_id
+    where r.digest = wanted and not (o.sso_required and s.method = 'password')
   $$;
 
 create function find_password_reset(wanted bytea)

@@ -67,6 +67,11 @@ export function createAuthenticate({ db, callers, keyUse, tokens, sessions }: Op
     const membership = memberships.find((one) => one.organization_id === claims.organizationId)
     if (membership === undefined) throw new AppError('unauthorized', { detail: 'The token is no longer valid.' })
     if (membership.suspended) throw new AppError('organization_suspended')
+    if (membership.sso_required && claims.amr[0] === 'pwd') {
+      throw new AppError('unauthorized', {
+        detail: 'The organization asks for single sign-on; sign in by the provider.'
+      })
+    }
     return {
       kind: 'user',
       userId: claims.userId,

@@ -6,6 +6,7 @@ import { randomBase62 } from '../../shared/identity/api-key.ts'
 import { formatTimestamp } from '../../shared/protocol/timestamp.ts'
 import { listIdentities } from '../../shared/store/identities.ts'
 import { findOrganization, setSsoRequired } from '../../shared/store/organizations.ts'
+import { endSessionsIn } from '../../shared/store/sessions.ts'
 import {
   deleteSsoConnection,
   findSsoConnection,
@@ -16,6 +17,7 @@ import {
 } from '../../shared/store/sso-connections.ts'
 import { lockUser } from '../../shared/store/users.ts'
 import { audit } from '../http/audit.ts'
+import type { UserPrincipal } from '../http/authenticate.ts'
 import type { Handlers } from '../http/contract.ts'
 import type { Parts } from '../parts.ts'
 import { lockTeam } from './lock-team.ts'
@@ -84,10 +86,18 @@ async function readTexts({ dns, log }: Parts, name: string): Promise<string[]> {
   }
 }
 
+/**
+ * No open session tells which tenant it came by, so all of the organization but that of who asks begin anew. Returns what
+ * the audit trail is told of it.
+ */
+async function endWaysIn(tx: Queryable, { organizationId, sessionId }: UserPrincipal, now: number) {
+  return { sessionsEnded: await endSessionsIn(tx, organizationId, sessionId, new Date(now)) }
+}
+
 type Settings = Pick<Handlers, 'readSso' | 'patchSso'>
 type Connections = Pick<Handlers, 'createSsoConnection' | 'deleteSsoConnection' | 'verifySsoConnection'>
 
-function createSettings({ db }: Parts): Settings {
+function createSettings({ db, clock }: Parts): Settings {
   return {
     readSso: async ({ principal: { organizationId } }) => ({
       status: 200,
@@ -104,7 +114,10 @@ function createSettings({ db }: Parts): Settings {
           await setSsoRequired(tx, organizationId, body.required)
           await audit(tx, call, 'organization.changed', {
             target: { kind: 'organization', id: organizationId, name: organization.name },
-            details: { ssoRequired: { from: organization.sso_required, to: body.required } }
+            details: {
+              ssoRequired: { from: organization.sso_required, to: body.required },
+              ...(body.required ? await endWaysIn(tx, principal, clock()) : {})
+            }
           })
         }
         return readSettings(tx, organizationId)
@@ -153,7 +166,10 @@ function createConnections(parts: Parts): Connections {
         const { provider, tenant, domain } = row
         await audit(tx, call, 'sso.connection_deleted', {
           target: targetOf(row),
-          details: { provider, tenant, domain }
+          details: {
+            ...{ provider, tenant, domain },
+            ...(organization.sso_required && row.proven_at !== null ? await endWaysIn(tx, principal, clock()) : {})
+          }
         })
       })
       return { status: 204 }

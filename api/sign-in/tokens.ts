@@ -19,13 +19,11 @@ export interface Claims {
   amr: readonly ['pwd' | 'fed']
 }
 
-export type VerifiedClaims = Omit<Claims, 'amr'>
-
 export interface Tokens {
   /** A JWT with the claims of RFC 9068. */
   issue(claims: Claims): Promise<string>
   /** Null: not ours, changed, or no longer valid. */
-  verify(jwt: string): Promise<VerifiedClaims | null>
+  verify(jwt: string): Promise<Claims | null>
   /** Public keys, as a JWK set. */
   jwks(): Promise<{ keys: Array<Record<string, unknown>> }>
 }
@@ -46,11 +44,11 @@ function kidOf(jwt: string): string | null {
   }
 }
 
-function claimsOf({ sub, org, sid, auth_time: seconds }: JWTPayload): VerifiedClaims | null {
+function claimsOf({ sub, org, sid, auth_time: seconds, amr }: JWTPayload): Claims | null {
   if (typeof sub !== 'string' || typeof org !== 'string' || typeof sid !== 'string') return null
-  return typeof seconds === 'number'
-    ? { userId: sub, organizationId: org, sessionId: sid, authenticatedAt: seconds * 1000 }
-    : null
+  const [how] = Array.isArray(amr) ? amr : []
+  if (typeof seconds !== 'number' || (how !== 'pwd' && how !== 'fed')) return null
+  return { userId: sub, organizationId: org, sessionId: sid, authenticatedAt: seconds * 1000, amr: [how] }
 }
 
 /** Issues and verifies our JWTs. */
@@ -87,7 +85,7 @@ export function createTokens({ signingKeys, issuer, audience, clock }: Options):
           typ: TYPE,
           clockTolerance: TOLERANCE_SECONDS,
           maxTokenAge: JWT_SECONDS,
-          requiredClaims: ['sub', 'org', 'sid', 'auth_time', 'exp', 'jti', 'client_id'],
+          requiredClaims: ['sub', 'org', 'sid', 'auth_time', 'amr', 'exp', 'jti', 'client_id'],
           currentDate: new Date(clock())
         })
         if ((payload.exp ?? 0) * 1000 <= clock()) return null

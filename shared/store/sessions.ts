@@ -80,6 +80,19 @@ export async function endSessionsOf(db: Queryable, userId: string, keepId: strin
   return rows.length
 }
 
+/**
+ * In a transaction of the organization: every session in it but the one to keep, and that one too where a password opened
+ * it. Returns how many were open.
+ */
+export async function endSessionsIn(db: Queryable, organizationId: string, keepId: string, at: Date): Promise<number> {
+  const rows = await db.query(
+    `update sessions set ended_at = $3
+     where organization_id = $1 and ended_at is null and (id <> $2 or method = 'password') returning id`,
+    [organizationId, keepId, at]
+  )
+  return rows.length
+}
+
 /** In a transaction of the person. */
 export async function touchSession(db: Queryable, id: string, at: Date): Promise<void> {
   await db.query('update sessions set last_used_at = $2 where id = $1', [id, at])
