@@ -42,9 +42,10 @@ export function createGuard({ signInLimits, counts, rateLimitScale, secrets, log
   const giveBack = (address: string) => orElse(log, network.giveBack(networkOf(address)), undefined)
   return {
     enter: async (email, address) => {
-      requirePatience(await orElse(log, network.take(networkOf(address)), 0))
-      const wait = await orElse(log, account.enter(accountKey(email)), 0)
-      // Nothing was tried, and one impatient person must not use up what everybody behind this address has.
+      const crowd = await orElse(log, network.take(networkOf(address)), 0)
+      const wait = crowd > 0 ? crowd : await orElse(log, account.enter(accountKey(email)), 0)
+      // Nothing was tried. Neither one impatient person nor a rush of good sign-ins must use up what everybody behind this
+      // address has.
       if (wait > 0) await giveBack(address)
       requirePatience(wait)
     },

@@ -90,6 +90,19 @@ t.test('a network has thirty failures; those who only have to wait use none of t
   t.equal((await logIn('other@example.com', 'wrong', '2001:db8:7:8::1')).status, 401)
 })
 
+t.test('a rush of good sign-ins from one network does not use up its failures', async (t) => {
+  const api = await apiFor(t, await openStores(t), { signInPoints: { account: 1000, address: 5 } })
+  const { email } = await signUp(api, 'Alice')
+  const logIn = (password: string) => api.call('POST', '/v1/auth/login', { json: { email, password } })
+  const rush = await Promise.all(Array.from({ length: 30 }, () => logIn(PASSWORD)))
+  t.ok(rush.some(({ status }) => status === 429))
+  for (let i = 0; i < 5; i++) {
+    t.equal((await logIn(PASSWORD)).status, 200)
+    t.equal((await logIn('wrong')).status, 401)
+  }
+  for (let i = 0; i < 5; i++) t.equal((await logIn(PASSWORD)).status, 429, 'those that failed still count')
+})
+
 t.test('known and unknown accounts are refused alike and cost one hash each', async (t) => {
   const { api, logIn } = await stoppedApi(t)
   const { email } = await signUp(api, 'Alice')
