@@ -22,7 +22,7 @@ interface Options {
   authenticate: Authenticate
 }
 
-type Person = Pick<SignIn, 'user' | 'method' | 'authenticatedAt'>
+type Person = Pick<SignIn, 'user' | 'method' | 'authenticatedAt' | 'expiresAt'>
 type Account = NonNullable<Awaited<ReturnType<typeof findUserByEmail>>>
 type AcceptCall = Parameters<Handlers['acceptInvitation']>[0]
 

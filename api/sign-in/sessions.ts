@@ -68,6 +68,8 @@ export interface SignIn {
   remember?: boolean | undefined
   /** When the person proved who they are, where that was earlier than now; epoch ms. */
   authenticatedAt?: number
+  /** Of the session that this one goes on from: it ends no later than that; epoch ms. */
+  expiresAt?: number
 }
 
 export interface StartedSession {
@@ -157,6 +159,23 @@ async function endShown({ cookie, address, requestId }: Origin, options: Options
   })
 }
 
+function noteStart(
+  tx: Queryable,
+  id: string,
+  { user, organization, method }: SignIn,
+  { address, requestId }: Origin
+): Promise<void> {
+  return insertAudit(tx, {
+    organizationId: organization.id,
+    actor: { kind: 'user', id: user.id },
+    action: 'session.started',
+    target: { kind: 'session', id },
+    details: { method },
+    address,
+    requestId
+  })
+}
+
 export function createSessions(options: Options): Sessions {
   const { db, secrets, tokens, clock } = options
   const turn = createTurns(OPENING, MAX_WAITING)
@@ -179,10 +198,12 @@ export function createSessions(options: Options): Sessions {
     giveRefreshToken,
     issueJwt,
 
-    start: async ({ user, organization, method, remember = false, authenticatedAt = clock() }, origin) => {
+    start: async (signIn, origin) => {
+      const now = clock()
+      const { user, organization, method, remember = false } = signIn
+      const { authenticatedAt = now, expiresAt = now + LIFE_MS } = signIn
       const { id: userId, name, email } = user
       const [id, cookie] = [uuidv7(), randomBase62(TOKEN_LENGTH)]
-      const now = clock()
       await endShown(origin, options)
       const session = {
         id,
@@ -198,19 +219,11 @@ export function createSessions(options: Options): Sessions {
           createdAt: new Date(now),
           cookieDigest: secrets.digest(cookie),
           pepperVersion: secrets.version,
-          expiresAt: new Date(now + LIFE_MS),
+          expiresAt: new Date(expiresAt),
           userAgent: origin.userAgent?.slice(0, 500) ?? null,
           address: origin.address
         })
-        await insertAudit(tx, {
-          organizationId: organization.id,
-          actor: { kind: 'user', id: userId },
-          action: 'session.started',
-          target: { kind: 'session', id },
-          details: { method },
-          address: origin.address,
-          requestId: origin.requestId
-        })
+        await noteStart(tx, id, signIn, origin)
         return remember ? giveRefreshToken(tx, id) : undefined
       }
       const refreshToken = await turn(() => db.person(userId, organization.id, open))
@@ -222,7 +235,14 @@ export function createSessions(options: Options): Sessions {
         organization,
         ...(refreshToken === undefined ? {} : { refreshToken })
       }
-      return { id, body, headers: { 'Set-Cookie': cookieHeader(cookie, LIFE_MS / 1000), 'Cache-Control': 'no-store' } }
+      return {
+        id,
+        body,
+        headers: {
+          'Set-Cookie': cookieHeader(cookie, Math.floor((expiresAt - now) / 1000)),
+          'Cache-Control': 'no-store'
+        }
+      }
     },
 
     find: (header) => find(header, options)

@@ -13,7 +13,7 @@ import type { SignIn } from './sessions.ts'
 export function signedInPerson(
   { db, clock }: Parts,
   { userId, organizationId, sessionId }: UserPrincipal
-): Promise<Pick<SignIn, 'user' | 'method'> & { authenticatedAt: number }> {
+): Promise<Pick<SignIn, 'user' | 'method'> & { authenticatedAt: number; expiresAt: number }> {
   return db.person(userId, organizationId, async (tx) => {
     const user = await findUser(tx, userId)
     const session = await findSessionOf(tx, userId, sessionId)
@@ -21,6 +21,12 @@ export function signedInPerson(
     if (user === undefined || !isOpen) {
       throw new AppError('unauthorized', { detail: 'You have signed out; sign in again.' })
     }
-    return { user, method: session.method, authenticatedAt: session.authenticated_at.getTime() }
+    return {
+      user,
+      method: session.method,
+      authenticatedAt: session.authenticated_at.getTime(),
+      // Else whoever found a cookie could prolong it for ever.
+      expiresAt: session.expires_at.getTime()
+    }
   })
 }

@@ -200,6 +200,24 @@ t.test('a person switches between organizations without a new sign-in', async (t
   t.ok(Date.now() + ahead - Date.parse(authenticatedAt ?? '') > 10 * 60_000, 'which proves nothing anew')
 })
 
+t.test('switching does not prolong a session: 30 days after the sign-in it ends', async (t) => {
+  const browser = openBrowser(api)
+  await browser.signIn(bob.email)
+  for (const [day, organizationId] of [
+    [10, bobs],
+    [20, bob.organizationId],
+    [29, bobs]
+  ] as const) {
+    ahead = day * DAY
+    const switched = await browser.call('POST', '/v1/auth/switch', { json: { organizationId } })
+    t.equal(switched.status, 200, `day ${day}`)
+    const left = Number(/max-age=(\d+)/i.exec(switched.headers.getSetCookie().join())?.[1])
+    t.ok(left <= (30 - day) * 86_400 && left > (29.9 - day) * 86_400, `the cookie is kept for ${left} s`)
+  }
+  ahead = 30 * DAY + 1000
+  expectProblem(t, await browser.call('GET', '/v1/me'), 401, 'unauthorized')
+})
+
 t.test('nobody switches into an organization of others, or where single sign-on is asked for', async (t) => {
   const into = (organizationId: string) =>
     api.call('POST', '/v1/auth/switch', { as: bob.jwt, json: { organizationId } })
