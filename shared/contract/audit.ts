@@ -60,6 +60,7 @@ export const auditQuerySchema = z.strictObject({
   targetId: z
     .string()
     .max(200)
+    .refine((text) => !text.includes('\u0000'), 'must not contain U+0000')
     .optional()
     .meta({ description: 'What it was done to; an agent is found with what was done to its keys.' }),
   from: timeQuery.optional(),

@@ -29,9 +29,15 @@ export const signupBodySchema = z
   .meta({ id: 'Signup' })
 export type SignupBody = z.output<typeof signupBodySchema>
 
+/** Whatever somebody types for their address, but what PostgreSQL cannot look up. */
+const typedEmailField = z
+  .string()
+  .max(1000)
+  .refine((text) => !text.includes('\u0000'), 'must not contain U+0000')
+
 export const loginBodySchema = z
   .strictObject({
-    email: z.string().max(1000),
+    email: typedEmailField,
     password: z.string(),
     organizationId: idField
       .optional()
@@ -107,9 +113,7 @@ export const methodsSchema = z
   })
   .meta({ id: 'SignInMethods' })
 
-export const forgotPasswordBodySchema = z
-  .strictObject({ email: z.string().max(1000) })
-  .meta({ id: 'ForgottenPassword' })
+export const forgotPasswordBodySchema = z.strictObject({ email: typedEmailField }).meta({ id: 'ForgottenPassword' })
 
 export const resetPasswordBodySchema = z
   .strictObject({

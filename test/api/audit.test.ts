@@ -141,6 +141,7 @@ const wrong: Array<[query: string, fault: string]> = [
   ['actorId=x', '?actorId invalid_value'],
   ['from=yesterday', '?from invalid_value'],
   ['limit=0', '?limit invalid_value'],
+  ['targetId=%00', '?targetId invalid_value'],
   ['who=me', '?who unknown_field']
 ]
 for (const [query, fault] of wrong) {

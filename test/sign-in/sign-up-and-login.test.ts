@@ -77,6 +77,13 @@ for (const [name, fields, code, faults] of refused) {
   })
 }
 
+t.test('an address with U+0000 is refused before it is looked up', async (t) => {
+  const json = { email: 'alice\u0000@example.com', password: PASSWORD }
+  t.same(faultsOf(expectProblem(t, await logIn(json), 422, 'validation_failed')), ['/email invalid_value'])
+  const forgotten = await api.call('POST', '/v1/auth/password/forgot', { json: { email: json.email } })
+  t.same(faultsOf(expectProblem(t, forgotten, 422, 'validation_failed')), ['/email invalid_value'])
+})
+
 t.test('a suspended organization lets nobody in', async (t) => {
   const dora = await signUp(api, 'Dora')
   await stores.db.query('update organizations set suspended_at = now() where id = $1', [dora.organizationId])
