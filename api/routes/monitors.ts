@@ -4,11 +4,7 @@ import { formatTimestamp } from '../../shared/protocol/timestamp.ts'
 import { restartClock } from '../../shared/store/monitor-switches.ts'
 import { deleteMonitor, insertMonitor, listMonitors, lockMonitor, updateMonitor } from '../../shared/store/monitors.ts'
 import { listTransitions } from '../../shared/store/transitions.ts'
-<<<<<<< HEAD
 import { readOverviews } from '../history/overview.ts'
-import { announceChanges } from '../http/announce-change.ts'
-=======
->>>>>>> 932c46b (wip)
 import { audit } from '../http/audit.ts'
 import type { Handlers } from '../http/contract.ts'
 import { cutPage, readCursor, UUID_CURSOR, writeCursor } from '../http/cursor.ts'

@@ -30,7 +30,6 @@ export const AUDIT_ACTIONS = [
   'monitor.created',
   'monitor.changed',
   'monitor.deleted',
-<<<<<<< HEAD
   'channel.created',
   'channel.changed',
   'channel.deleted',
@@ -38,10 +37,8 @@ export const AUDIT_ACTIONS = [
   'maintenance.created',
   'maintenance.changed',
   'maintenance.deleted',
-=======
   'monitor.paused',
   'monitor.resumed',
->>>>>>> 932c46b (wip)
   'sso.connection_created',
   'sso.connection_proven',
   'sso.connection_deleted',

@@ -167,11 +167,10 @@ export const monitorPageSchema = z
   .object({ data: z.array(monitorSchema), nextCursor: nextCursorField })
   .meta({ id: 'MonitorPage' })
 
-<<<<<<< HEAD
 export const listMonitorsQuerySchema = pageQuerySchema.extend({
   expand: z.enum(['overview']).optional().meta({ description: 'Adds to each monitor what a list shows of it.' })
 })
-=======
+
 const BULK_ACTIONS = ['pause', 'resume', 'delete'] as const
 export const bulkBodySchema = z
   .strictObject({ ids: z.array(idField).min(1).max(500), action: z.enum(BULK_ACTIONS) })
@@ -188,7 +187,6 @@ export const bulkAnswerSchema = z
     )
   })
   .meta({ id: 'BulkResult' })
->>>>>>> 932c46b (wip)
 
 export const transitionPageSchema = z
   .object({
