@@ -91,6 +91,9 @@ async function send(method: string, path: string, input: AnyInput, signal?: Abor
   }
 }
 
+/** What the window is told when the API knows of no session any more: somebody ended it, or its time was over. */
+export const SESSION_ENDED = 'session-ended'
+
 /** Calls the API of this page's own origin with the session's cookie. @throws Problem */
 export async function call<A extends Address>(
   address: A,
@@ -101,8 +104,14 @@ export async function call<A extends Address>(
   const [method = '', path = ''] = address.split(' ')
   const response = await send(method, path, (input ?? {}) as AnyInput, signal)
   const isJson = /[/+]json\b/.test(response.headers.get('content-type') ?? '')
-  const body: unknown = isJson ? await response.json() : undefined
-  if (!response.ok) throw new Problem((body ?? {}) as ProblemBody, { status: response.status })
+  const text = await response.text()
+  // What is done later is answered with a type and no body.
+  const body: unknown = isJson && text !== '' ? JSON.parse(text) : undefined
+  if (!response.ok) {
+    const problem = new Problem((body ?? {}) as ProblemBody, { status: response.status })
+    if (problem.code === 'unauthorized') globalThis.dispatchEvent(new Event(SESSION_ENDED))
+    throw problem
+  }
   // The contract's own tests hold the API to this shape.
   return body as Answer<A>
 }

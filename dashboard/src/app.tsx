@@ -2,8 +2,9 @@ import { Center, Loader } from '@mantine/core'
 import { lazy, Suspense } from 'react'
 import { Redirect, Route, Switch, useLocation } from 'wouter'
 import { NotFoundPage } from './pages/not-found.tsx'
-import { MeProvider, meOf, useSession } from './session.tsx'
+import { MeProvider, meOf, useSession, useSessionNews } from './session.tsx'
 import { ProblemAlert } from './ui/problem-alert.tsx'
+import { ProveAgain } from './ui/prove-again.tsx'
 import { Shell } from './ui/shell.tsx'
 
 // What signed-out people see is small; the rest comes when it is needed.
@@ -41,24 +42,27 @@ function SignedIn() {
     return <Redirect to={`/login?next=${encodeURIComponent(path + globalThis.location.search)}`} replace />
   return (
     <MeProvider me={me}>
-      <Shell>
-        <Suspense fallback={<Waiting />}>
-          <Switch>
-            <Route path="/" component={MonitorsPage} />
-            <Route path="/welcome" component={WelcomePage} />
-            <Route path="/monitors" component={MonitorsPage} />
-            <Route path="/monitors/:id">{({ id }) => <MonitorPage key={id} id={id} />}</Route>
-            <Route path="/agents" component={AgentsPage} />
-            <Route path="/settings" component={SettingsPage} />
-            <Route component={NotFoundPage} />
-          </Switch>
-        </Suspense>
-      </Shell>
+      <ProveAgain>
+        <Shell>
+          <Suspense fallback={<Waiting />}>
+            <Switch>
+              <Route path="/" component={MonitorsPage} />
+              <Route path="/welcome" component={WelcomePage} />
+              <Route path="/monitors" component={MonitorsPage} />
+              <Route path="/monitors/:id">{({ id }) => <MonitorPage key={id} id={id} />}</Route>
+              <Route path="/agents" component={AgentsPage} />
+              <Route path="/settings" component={SettingsPage} />
+              <Route component={NotFoundPage} />
+            </Switch>
+          </Suspense>
+        </Shell>
+      </ProveAgain>
     </MeProvider>
   )
 }
 
 export function App() {
+  useSessionNews()
   return (
     <Suspense fallback={<Waiting />}>
       <Switch>

@@ -1,6 +1,6 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { createContext, type ReactNode, useContext } from 'react'
-import { type Answer, call } from './api.ts'
+import { type QueryClient, useQuery, useQueryClient } from '@tanstack/react-query'
+import { createContext, type ReactNode, useContext, useEffect } from 'react'
+import { type Answer, call, SESSION_ENDED } from './api.ts'
 
 type SessionAnswer = Answer<'GET /v1/auth/session'>
 /** Who is signed in: everything of the answer is there. */
@@ -35,11 +35,40 @@ export function useMe(): Me {
   return me
 }
 
-/** Forgets everything of the person before and asks who is signed in now. */
+/** The other tabs hear here that somebody signed in or out, or went to another organization. */
+const NEWS = 'session'
+
+function tellOtherTabs(): void {
+  const channel = new BroadcastChannel(NEWS)
+  channel.postMessage('changed')
+  channel.close()
+}
+
+async function forgetAndAsk(queries: QueryClient): Promise<void> {
+  queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION_KEY[0] })
+  await queries.invalidateQueries({ queryKey: SESSION_KEY })
+}
+
+/** Forgets everything of the person before and asks who is signed in now; other tabs do the same. */
 export function useFreshSession(): () => Promise<void> {
   const queries = useQueryClient()
   return async () => {
-    queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION_KEY[0] })
-    await queries.invalidateQueries({ queryKey: SESSION_KEY })
+    await forgetAndAsk(queries)
+    tellOtherTabs()
   }
+}
+
+/** Asks again who is signed in when a call was refused for it, and when another tab changed it. */
+export function useSessionNews(): void {
+  const queries = useQueryClient()
+  useEffect(() => {
+    const ended = () => void queries.invalidateQueries({ queryKey: SESSION_KEY })
+    const channel = new BroadcastChannel(NEWS)
+    channel.onmessage = () => void forgetAndAsk(queries)
+    globalThis.addEventListener(SESSION_ENDED, ended)
+    return () => {
+      channel.close()
+      globalThis.removeEventListener(SESSION_ENDED, ended)
+    }
+  }, [queries])
 }

@@ -1,4 +1,4 @@
-import { createTheme, type MantineColorsTuple } from '@mantine/core'
+import { type CSSVariablesResolver, createTheme, type MantineColorsTuple } from '@mantine/core'
 
 const pulse: MantineColorsTuple = [
   '#e6f7fa',
@@ -15,12 +15,21 @@ const pulse: MantineColorsTuple = [
 
 export const theme = createTheme({
   primaryColor: 'pulse',
-  primaryShade: { light: 8, dark: 7 },
+  primaryShade: 8,
   colors: { pulse },
   autoContrast: true,
+  // White or black, whichever has the contrast of 4.5 that WCAG asks for.
+  luminanceThreshold: 0.179,
   defaultRadius: 'md',
   cursorType: 'pointer',
   fontFamily: 'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif',
   fontFamilyMonospace: 'ui-monospace, "SFMono-Regular", Menlo, Consolas, monospace',
   headings: { fontWeight: '650' }
+})
+
+/** Mantine's dimmed text is too faint to read on white, and on the dark body. */
+export const cssVariables: CSSVariablesResolver = () => ({
+  variables: {},
+  light: { '--mantine-color-dimmed': 'var(--mantine-color-gray-7)' },
+  dark: { '--mantine-color-dimmed': 'var(--mantine-color-dark-1)' }
 })

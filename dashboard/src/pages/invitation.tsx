@@ -1,10 +1,11 @@
-import { Anchor, Button, PasswordInput, Stack, Text, TextInput } from '@mantine/core'
+import { Anchor, Button, Stack, Text, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useQuery } from '@tanstack/react-query'
 import { Link, useLocation } from 'wouter'
 import { type Answer, call } from '../api.ts'
 import { meOf, useFreshSession, useSession } from '../session.tsx'
 import { AsyncView } from '../ui/async-view.tsx'
+import { PasswordField } from '../ui/password-field.tsx'
 import { ProblemAlert } from '../ui/problem-alert.tsx'
 import { SignedOutPage } from '../ui/signed-out-page.tsx'
 import { useSubmit } from '../ui/use-submit.ts'
@@ -30,14 +31,7 @@ function NewAccount({ token }: { token: string }) {
       <Stack>
         <ProblemAlert error={fault} />
         <TextInput label="Your name" required autoComplete="name" {...form.getInputProps('name')} />
-        <PasswordInput
-          label="Password"
-          description="At least 15 characters; a few words make a good one."
-          required
-          autoComplete="new-password"
-          visibilityToggleButtonProps={{ 'aria-label': 'Show or hide the password' }}
-          {...form.getInputProps('password')}
-        />
+        <PasswordField chosen {...form.getInputProps('password')} />
         <Button type="submit" loading={busy}>
           Join
         </Button>
@@ -72,7 +66,12 @@ function Choice({ token, invitation }: { token: string; invitation: Invitation }
   return (
     <Text>
       You have an account with {invitation.email}.{' '}
-      <Anchor component={Link} href={`/login?next=${encodeURIComponent(`/invitations/${token}`)}`} inherit>
+      <Anchor
+        component={Link}
+        href={`/login?next=${encodeURIComponent(`/invitations/${token}`)}`}
+        inherit
+        underline="always"
+      >
         Sign in
       </Anchor>{' '}
       to join.

@@ -1,11 +1,11 @@
-import { Anchor, Button, Divider, PasswordInput, Stack, Text, TextInput } from '@mantine/core'
+import { Alert, Anchor, Button, Stack, Text, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
-import { IconBrandGoogle, IconBrandWindows } from '@tabler/icons-react'
-import { useQuery } from '@tanstack/react-query'
-import { Link, useLocation, useSearchParams } from 'wouter'
+import { Link, Redirect, useLocation, useSearchParams } from 'wouter'
 import { call } from '../api.ts'
-import { useFreshSession } from '../session.tsx'
+import { meOf, useFreshSession, useSession } from '../session.tsx'
+import { PasswordField } from '../ui/password-field.tsx'
 import { ProblemAlert } from '../ui/problem-alert.tsx'
+import { ProviderButtons } from '../ui/provider-buttons.tsx'
 import { SignedOutPage } from '../ui/signed-out-page.tsx'
 import { useSubmit } from '../ui/use-submit.ts'
 
@@ -14,72 +14,62 @@ function safePath(wanted: string | null): string {
   return wanted !== null && /^\/(?![/\\])/.test(wanted) ? wanted : '/'
 }
 
+/** What went wrong at an identity provider, by the code in the address. */
+const SSO_FAULTS: Partial<Record<string, string>> = {
+  invitation_of_another: 'The invitation is for another e-mail address.',
+  reauthentication_required: 'Linking an account asks for a sign-in of the last ten minutes: sign in again first.',
+  sign_in_first: 'You have an account here: sign in with your password, and link the provider under My account.',
+  sso_denied: 'The provider did not let you in.',
+  sso_email_unverified: 'The provider does not vouch for your e-mail address.',
+  sso_identity_taken: 'That identity is linked to another account.',
+  sso_not_connected: 'No organization here lets that identity in. Ask an owner for an invitation.',
+  sso_personal_account: 'Personal accounts cannot be used; choose the one of your organization.',
+  sso_state_invalid: 'That took too long, or was begun in another browser.',
+  sso_unavailable: 'The provider cannot be reached right now.',
+  sso_wrong_tenant: 'That identity is of another organization than the one asked for.'
+}
+
+function SsoFault({ code }: { code: string | null }) {
+  if (code === null) return null
+  return (
+    <Alert color="red" variant="light" role="alert">
+      {SSO_FAULTS[code] ?? `Signing in did not work (${code.replaceAll('_', ' ')}).`} Try again, or use your password.
+    </Alert>
+  )
+}
+
 export function LoginPage() {
   const [, navigate] = useLocation()
   const [search] = useSearchParams()
   const next = safePath(search.get('next'))
   const ssoFault = search.get('error')
   const refresh = useFreshSession()
-  const methods = useQuery({
-    queryKey: ['methods'],
-    queryFn: ({ signal }) => call('GET /v1/auth/methods', {}, signal),
-    staleTime: Number.POSITIVE_INFINITY
-  })
   const form = useForm({ initialValues: { email: '', password: '' } })
   const { fault, busy, onSubmit } = useSubmit(form, async (body) => {
     await call('POST /v1/auth/login', { body })
     await refresh()
     navigate(next)
   })
-  const sso = (provider: string) => `/v1/auth/sso/${provider}?returnTo=${encodeURIComponent(next)}`
+  const session = useSession().data
+  if (ssoFault === null && session !== undefined && meOf(session) !== null) return <Redirect to={next} replace />
   return (
     <SignedOutPage title="Sign in">
       <form onSubmit={onSubmit} noValidate>
         <Stack>
           <ProblemAlert error={fault} />
-          {ssoFault === null || fault !== null ? null : (
-            <Text size="sm" c="red" role="alert">
-              Signing in did not work ({ssoFault.replaceAll('_', ' ')}). Try again, or use your password.
-            </Text>
-          )}
+          {fault === null ? <SsoFault code={ssoFault} /> : null}
           <TextInput label="E-mail" type="email" required autoComplete="username" {...form.getInputProps('email')} />
-          <PasswordInput
-            label="Password"
-            required
-            autoComplete="current-password"
-            visibilityToggleButtonProps={{ 'aria-label': 'Show or hide the password' }}
-            {...form.getInputProps('password')}
-          />
+          <PasswordField {...form.getInputProps('password')} />
           <Button type="submit" loading={busy} fullWidth>
             Sign in
           </Button>
-          {methods.data?.entra || methods.data?.google ? <Divider label="or" /> : null}
-          {methods.data?.entra ? (
-            <Button
-              component="a"
-              href={sso('entra')}
-              variant="default"
-              leftSection={<IconBrandWindows size={18} aria-hidden />}
-            >
-              Sign in with Microsoft
-            </Button>
-          ) : null}
-          {methods.data?.google ? (
-            <Button
-              component="a"
-              href={sso('google')}
-              variant="default"
-              leftSection={<IconBrandGoogle size={18} aria-hidden />}
-            >
-              Sign in with Google
-            </Button>
-          ) : null}
+          <ProviderButtons query={{ returnTo: next }} />
           <Text size="sm" ta="center">
-            <Anchor component={Link} href="/forgot-password" inherit>
+            <Anchor component={Link} href="/forgot-password" inherit underline="always">
               Forgot the password?
             </Anchor>{' '}
             ·{' '}
-            <Anchor component={Link} href="/signup" inherit>
+            <Anchor component={Link} href="/signup" inherit underline="always">
               Sign up
             </Anchor>
           </Text>

@@ -1,18 +1,23 @@
-import { Anchor, Button, PasswordInput, Stack, Text } from '@mantine/core'
+import { Anchor, Button, Stack, Text } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useState } from 'react'
-import { Link, useSearchParams } from 'wouter'
+import { Link } from 'wouter'
 import { call } from '../api.ts'
+import { PasswordField } from '../ui/password-field.tsx'
 import { ProblemAlert } from '../ui/problem-alert.tsx'
 import { SignedOutPage } from '../ui/signed-out-page.tsx'
 import { useSubmit } from '../ui/use-submit.ts'
 
+/** It stands behind #, which no browser sends to a server, so it is in nobody's log. */
+function tokenOfLink(): string {
+  return globalThis.location.hash.slice(1)
+}
+
 export function ResetPasswordPage() {
-  const [search] = useSearchParams()
   const [done, setDone] = useState(false)
   const form = useForm({ initialValues: { password: '' } })
   const { fault, busy, onSubmit } = useSubmit(form, async ({ password }) => {
-    await call('POST /v1/auth/password/reset', { body: { token: search.get('token') ?? '', password } })
+    await call('POST /v1/auth/password/reset', { body: { token: tokenOfLink(), password } })
     setDone(true)
   })
   return (
@@ -20,7 +25,7 @@ export function ResetPasswordPage() {
       {done ? (
         <Text role="status">
           The password is set, and every session has ended.{' '}
-          <Anchor component={Link} href="/login" inherit>
+          <Anchor component={Link} href="/login" inherit underline="always">
             Sign in
           </Anchor>
         </Text>
@@ -28,14 +33,7 @@ export function ResetPasswordPage() {
         <form onSubmit={onSubmit} noValidate>
           <Stack>
             <ProblemAlert error={fault} />
-            <PasswordInput
-              label="Password"
-              description="At least 15 characters; a few words make a good one."
-              required
-              autoComplete="new-password"
-              visibilityToggleButtonProps={{ 'aria-label': 'Show or hide the password' }}
-              {...form.getInputProps('password')}
-            />
+            <PasswordField chosen {...form.getInputProps('password')} />
             <Button type="submit" loading={busy}>
               Set the password
             </Button>

@@ -4,12 +4,14 @@ import { useMe } from '../session.tsx'
 import { AccountSection } from '../settings/account.tsx'
 import { AuditSection } from '../settings/audit.tsx'
 import { OrganizationSection } from '../settings/organization.tsx'
+import { SsoSection } from '../settings/sso.tsx'
 import { TeamSection } from '../settings/team.tsx'
 import { Page } from '../ui/page.tsx'
 
 const SECTIONS = [
   { value: 'organization', label: 'Organization', section: OrganizationSection, admins: false },
   { value: 'team', label: 'Team', section: TeamSection, admins: false },
+  { value: 'sso', label: 'Single sign-on', section: SsoSection, admins: true },
   { value: 'audit', label: 'Audit log', section: AuditSection, admins: true },
   { value: 'account', label: 'My account', section: AccountSection, admins: false }
 ] as const

@@ -1,8 +1,9 @@
-import { Anchor, Button, PasswordInput, Stack, Text, TextInput } from '@mantine/core'
+import { Anchor, Button, Stack, Text, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { Link, useLocation } from 'wouter'
 import { call } from '../api.ts'
 import { useFreshSession } from '../session.tsx'
+import { PasswordField } from '../ui/password-field.tsx'
 import { ProblemAlert } from '../ui/problem-alert.tsx'
 import { SignedOutPage } from '../ui/signed-out-page.tsx'
 import { useSubmit } from '../ui/use-submit.ts'
@@ -29,20 +30,13 @@ export function SignupPage() {
           />
           <TextInput label="Your name" required autoComplete="name" {...form.getInputProps('name')} />
           <TextInput label="E-mail" type="email" required autoComplete="username" {...form.getInputProps('email')} />
-          <PasswordInput
-            label="Password"
-            description="At least 15 characters; a few words make a good one."
-            required
-            autoComplete="new-password"
-            visibilityToggleButtonProps={{ 'aria-label': 'Show or hide the password' }}
-            {...form.getInputProps('password')}
-          />
+          <PasswordField chosen {...form.getInputProps('password')} />
           <Button type="submit" loading={busy} fullWidth>
             Sign up
           </Button>
           <Text size="sm" ta="center">
             Have an account?{' '}
-            <Anchor component={Link} href="/login" inherit>
+            <Anchor component={Link} href="/login" inherit underline="always">
               Sign in
             </Anchor>
           </Text>

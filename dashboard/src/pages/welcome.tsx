@@ -116,7 +116,7 @@ export function WelcomePage() {
       </Stack>
       <Text size="sm" c="dimmed">
         Want checks from a machine of yours instead?{' '}
-        <Anchor component={Link} href="/agents" inherit>
+        <Anchor component={Link} href="/agents" inherit underline="always">
           Make an agent
         </Anchor>
         .

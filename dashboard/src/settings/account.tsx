@@ -1,15 +1,15 @@
-import { Badge, Button, Card, Group, PasswordInput, Stack, Text, TextInput, Title } from '@mantine/core'
+import { Badge, Button, Card, Group, Stack, Text, TextInput, Title } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { notifications } from '@mantine/notifications'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { call } from '../api.ts'
 import { useFreshSession, useMe } from '../session.tsx'
 import { AsyncView } from '../ui/async-view.tsx'
+import { PasswordField } from '../ui/password-field.tsx'
 import { messageOf, ProblemAlert } from '../ui/problem-alert.tsx'
 import { RelativeTime } from '../ui/relative-time.tsx'
 import { useSubmit } from '../ui/use-submit.ts'
-
-const TOGGLE = { visibilityToggleButtonProps: { 'aria-label': 'Show or hide the password' } }
+import { Identities } from './identities.tsx'
 
 function Name() {
   const { user } = useMe()
@@ -49,21 +49,8 @@ function Password() {
     <form onSubmit={onSubmit} noValidate>
       <Stack maw={420}>
         <ProblemAlert error={fault} />
-        <PasswordInput
-          label="Current password"
-          required
-          autoComplete="current-password"
-          {...TOGGLE}
-          {...form.getInputProps('currentPassword')}
-        />
-        <PasswordInput
-          label="New password"
-          description="At least 15 characters; a few words make a good one."
-          required
-          autoComplete="new-password"
-          {...TOGGLE}
-          {...form.getInputProps('newPassword')}
-        />
+        <PasswordField label="Current password" {...form.getInputProps('currentPassword')} />
+        <PasswordField label="New password" chosen {...form.getInputProps('newPassword')} />
         <Group>
           <Button type="submit" loading={busy}>
             Change the password
@@ -122,6 +109,7 @@ export function AccountSection() {
         [
           ['My account', <Name key="name" />],
           ['Password', <Password key="password" />],
+          ['Single sign-on', <Identities key="identities" />],
           ['Sessions', <Sessions key="sessions" />]
         ] as const
       ).map(([title, body]) => (

@@ -3,6 +3,7 @@ import { useInfiniteQuery } from '@tanstack/react-query'
 import { call } from '../api.ts'
 import { ProblemAlert } from '../ui/problem-alert.tsx'
 import { RelativeTime } from '../ui/relative-time.tsx'
+import { WideTable } from '../ui/wide-table.tsx'
 
 /** Who did what from where, newest first. */
 export function AuditSection() {
@@ -25,7 +26,7 @@ export function AuditSection() {
       </Title>
       <ProblemAlert error={query.error} again={() => void query.refetch()} />
       <Stack>
-        <Table.ScrollContainer minWidth={560}>
+        <WideTable label="Audit log" minWidth={560}>
           <Table striped verticalSpacing="xs">
             <Table.Thead>
               <Table.Tr>
@@ -56,7 +57,7 @@ export function AuditSection() {
               ))}
             </Table.Tbody>
           </Table>
-        </Table.ScrollContainer>
+        </WideTable>
         {query.hasNextPage ? (
           <Group>
             <Button variant="default" loading={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>

@@ -13,6 +13,7 @@ import { NewAgent } from '../ui/new-agent.tsx'
 import { messageOf, ProblemAlert } from '../ui/problem-alert.tsx'
 import { RelativeTime } from '../ui/relative-time.tsx'
 import { useSubmit } from '../ui/use-submit.ts'
+import { WideTable } from '../ui/wide-table.tsx'
 
 type Member = Answer<'GET /v1/team/members'>['data'][number]
 type Role = Member['role']
@@ -94,7 +95,7 @@ function Members() {
   return (
     <AsyncView query={query}>
       {({ data }) => (
-        <Table.ScrollContainer minWidth={460}>
+        <WideTable label="People" minWidth={460}>
           <Table verticalSpacing="xs">
             <Table.Thead>
               <Table.Tr>
@@ -112,7 +113,7 @@ function Members() {
               ))}
             </Table.Tbody>
           </Table>
-        </Table.ScrollContainer>
+        </WideTable>
       )}
     </AsyncView>
   )

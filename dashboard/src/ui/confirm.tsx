@@ -2,6 +2,7 @@ import { Button, Group, Modal, Stack, Text } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { type ReactNode, useState } from 'react'
 import { ProblemAlert } from './problem-alert.tsx'
+import { useProven } from './proven.ts'
 
 interface Options {
   title: string
@@ -19,12 +20,13 @@ export function Confirm({ title, children, action, work, trigger }: Options) {
   const [opened, { open, close }] = useDisclosure(false)
   const [busy, setBusy] = useState(false)
   const [fault, setFault] = useState<unknown>(null)
+  const proven = useProven()
 
   async function go(): Promise<void> {
     setBusy(true)
     setFault(null)
     try {
-      await work()
+      await proven(work)
       close()
     } catch (error) {
       setFault(error)
