@@ -1,8 +1,8 @@
 import { v7 as uuidv7 } from 'uuid'
 import { AppError } from '../../shared/errors.ts'
 import { insertAudit, insertPersonAudit } from '../../shared/store/audit.ts'
-import { insertMembership, listMemberships, type Membership } from '../../shared/store/memberships.ts'
-import { insertOrganization, type Organization } from '../../shared/store/organizations.ts'
+import { listMemberships, type Membership } from '../../shared/store/memberships.ts'
+import { foundOrganization, type Organization } from '../../shared/store/organizations.ts'
 import { findUserByEmail, insertUser, replacePasswordHash, type User } from '../../shared/store/users.ts'
 import type { Handlers } from '../http/contract.ts'
 import type { Parts } from '../parts.ts'
@@ -28,6 +28,41 @@ function chooseMembership(memberships: Membership[], organizationId: string | un
   return wanted.find((one) => !one.suspended) ?? wanted[0]
 }
 
+type SignupCall = Parameters<Handlers['signup']>[0]
+
+/** Makes the account, or finds the one of a person who left every organization, and founds the organization. */
+function createFounding({ db, defaultPlan }: Parts, passwords: Passwords) {
+  /** The account that may found again: it belongs nowhere, so signing in leads to nothing. @throws AppError email_in_use */
+  async function returning(email: string, password: string): Promise<User | null> {
+    const account = await findUserByEmail(db, email)
+    if (account === undefined) return null
+    const { id, name, password_hash: stored } = account
+    if ((await listMemberships(db, id)).length > 0) throw new AppError('email_in_use')
+    if (!(await passwords.matches(password, stored))) throw new AppError('email_in_use')
+    return { id, name, email }
+  }
+
+  return async (email: string, { body, address, requestId }: SignupCall): Promise<[User, Organization]> => {
+    const known = await returning(email, body.password)
+    const passwordHash = known === null ? await passwords.hashNew(body.password) : null
+    const user = known ?? { id: uuidv7(), name: body.name, email }
+    const organization = { id: uuidv7(), name: body.organizationName, plan: defaultPlan }
+    await db.person(user.id, organization.id, async (tx) => {
+      if (known === null) await insertUser(tx, { ...user, passwordHash })
+      await foundOrganization(tx, organization, user.id)
+      await insertAudit(tx, {
+        organizationId: organization.id,
+        actor: { kind: 'user', id: user.id },
+        action: 'organization.created',
+        target: { kind: 'organization', id: organization.id, name: organization.name },
+        address,
+        requestId
+      })
+    })
+    return [user, organization]
+  }
+}
+
 /** What is done after a sign-in was judged, so that its time tells nothing. */
 function createAftermath({ db, afterwards }: Parts, passwords: Passwords) {
   return {
@@ -50,34 +85,18 @@ export function createAuthHandlers({ parts, sessions, passwords }: Options): Pic
   const { db } = parts
   const guard = createGuard(parts)
   const aftermath = createAftermath(parts, passwords)
+  const found = createFounding(parts, passwords)
 
   return {
-    signup: async ({ body, address, request, requestId }) => {
+    signup: async (call) => {
+      const { body, address } = call
       const email = normalizeEmail(body.email)
       passwords.judge(body.password)
       // A taken e-mail is told, so asking is limited like guessing.
       await guard.enter(email, address)
-      const passwordHash = await passwords.hashNew(body.password)
-      const user = { id: uuidv7(), name: body.name, email }
-      const organization = { id: uuidv7(), name: body.organizationName, plan: parts.defaultPlan }
-      await db.tenant(organization.id, async (tx) => {
-        await insertOrganization(tx, organization)
-        await insertUser(tx, { ...user, passwordHash })
-        await insertMembership(tx, { organizationId: organization.id, userId: user.id, role: 'owner' })
-        await insertAudit(tx, {
-          organizationId: organization.id,
-          actor: { kind: 'user', id: user.id },
-          action: 'organization.created',
-          target: { kind: 'organization', id: organization.id, name: organization.name },
-          address,
-          requestId
-        })
-      })
+      const [user, organization] = await found(email, call)
       await guard.passed(email, address)
-      const started = await sessions.start(
-        { user, organization, method: 'password' },
-        originOf({ address, request, requestId })
-      )
+      const started = await sessions.start({ user, organization, method: 'password' }, originOf(call))
       return { status: 201, body: started.body, headers: started.headers }
     },
 

@@ -149,3 +149,23 @@ t.test('with an organization all that it has is gone, at every process within a 
   }
   t.equal((await organization('GET', alice.jwt)).status, 200, 'others are as they were')
 })
+
+t.test('who belongs nowhere any more signs up again with the password of the account', async (t) => {
+  const dora = await signUp(api, 'Dora')
+  const { email } = dora
+  t.equal((await organization('DELETE', dora.jwt, { name: "Dora's" })).status, 204)
+  expectProblem(
+    t,
+    await api.call('POST', '/v1/auth/login', { json: { email, password: PASSWORD } }),
+    401,
+    'invalid_credentials'
+  )
+  const again = (password: string, as = email) =>
+    api.call('POST', '/v1/auth/signup', { json: { organizationName: 'Anew', name: 'Dora', email: as, password } })
+  expectProblem(t, await again('another garden of lamps'), 409, 'email_in_use')
+  t.match(await again(PASSWORD), { status: 201, body: { user: { id: dora.id }, organization: { name: 'Anew' } } })
+  expectProblem(t, await again(PASSWORD), 409, 'email_in_use')
+  expectProblem(t, await again(PASSWORD, charlie.email), 409, 'email_in_use')
+  const login = await api.call('POST', '/v1/auth/login', { json: { email, password: PASSWORD } })
+  t.match(login, { status: 200, body: { organization: { name: 'Anew' } } })
+})
