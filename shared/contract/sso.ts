@@ -141,7 +141,8 @@ const ssoSettingsRoutes = {
     tag: 'Single sign-on',
     summary: 'Require single sign-on, or no longer.',
     description:
-      'Requiring it takes a proven connection, and an identity of its tenant linked to the owner who asks; else nobody could undo it.',
+      'Requiring it takes a proven connection, and an identity of its tenant linked to the owner who asks; else nobody could undo it. ' +
+      'It ends every session in the organization but that of the owner who asks, and that too where a password opened it.',
     body: patchSsoSchema,
     answers: { 200: { description: 'As it is now.', schema: ssoSchema } },
     problems: ['sso_not_ready']
