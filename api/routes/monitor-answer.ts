@@ -71,6 +71,7 @@ export function createTools({ secrets }: Parts, { apiUrl }: Addresses): Tools {
       timeoutSeconds: row.timeout_seconds,
       settings: row.settings,
       tags: row.tags,
+      parentIds: row.parent_ids.filter((id) => maySee(principal, id)),
       state: row.state,
       stateReason: row.state_reason,
       stateSince: formatTimestamp(row.state_since.getTime()),

@@ -58,7 +58,8 @@ export function fieldsOfNew(body: CreateMonitorBody, now: number): MonitorFields
     graceSeconds: body.graceSeconds ?? defaultGrace(timing.intervalSeconds),
     timeoutSeconds: body.timeoutSeconds ?? Math.min(10, timing.intervalSeconds),
     settings: body.settings ?? {},
-    tags: body.tags
+    tags: body.tags,
+    parentIds: body.parentIds
   }
 }
 
@@ -76,7 +77,8 @@ export function fieldsOf(row: MonitorRow): MonitorFields {
     graceSeconds: row.grace_seconds,
     timeoutSeconds: row.timeout_seconds,
     settings: row.settings,
-    tags: row.tags
+    tags: row.tags,
+    parentIds: row.parent_ids
   }
 }
 

@@ -12,6 +12,7 @@ import { requireInterval, requireRoom } from '../http/plan-limits.ts'
 import type { Addresses, Parts } from '../parts.ts'
 import { announce, createTools, read, type Tools, targetOf } from './monitor-answer.ts'
 import { changedFields, changesTiming, fieldsAfter, fieldsOfNew } from './monitor-fields.ts'
+import { writeParents } from './monitor-parents.ts'
 import { createSwitchHandlers } from './monitor-switches.ts'
 
 const PLACE_CURSOR = /^\d{1,15}\.\d{1,15}$/
@@ -82,6 +83,7 @@ function createWriters(parts: Parts, { toMonitor, givePushUrl }: Tools): Omit<Mo
         requireInterval(principal.plan, fields.intervalSeconds)
         await requireRoom(tx, organizationId, principal.plan, 'monitors')
         const key = await insertMonitor(tx, organizationId, { ...fields, id, kind: body.kind })
+        await writeParents(tx, organizationId, key, body.parentIds)
         if (body.kind === 'push') await givePushUrl(tx, organizationId, id, key)
         const target = targetOf({ id, name: body.name })
         await audit(tx, call, 'monitor.created', { target, details: { kind: body.kind } })
@@ -101,6 +103,7 @@ function createWriters(parts: Parts, { toMonitor, givePushUrl }: Tools): Omit<Mo
         const before = await lockMonitor(tx, organizationId, id)
         if (before === undefined) throw new AppError('not_found')
         await updateMonitor(tx, organizationId, id, fieldsAfter(before, body, clock()))
+        if (body.parentIds !== undefined) await writeParents(tx, organizationId, before.key, body.parentIds)
         const after = await read(tx, principal, id)
         const names = changedFields(before, after)
         if (names.length === 0) return after

@@ -37,6 +37,10 @@ const maxRuntimeField = z
   .max(YEAR_SECONDS)
   .meta({ description: 'A run of a push monitor that said start and nothing for so long hangs.' })
 const tagsField = z.array(nameField(50)).max(20)
+const parentIdsField = z
+  .array(idField)
+  .max(20)
+  .meta({ description: 'What it depends on: while one of these is down, nobody is told that this one is, too.' })
 
 /** What of a monitor the rules between its fields look at. */
 interface Rules {
@@ -96,7 +100,8 @@ export const createMonitorBodySchema = z
     recoveries: recoveriesField.default(1),
     maxRuntimeSeconds: maxRuntimeField.optional(),
     settings: monitorSettingsSchema.optional(),
-    tags: tagsField.default([])
+    tags: tagsField.default([]),
+    parentIds: parentIdsField.default([])
   })
   .superRefine((monitor, context) => {
     const intervalSeconds = monitor.intervalSeconds ?? STANDARD_INTERVAL_SECONDS
@@ -119,7 +124,8 @@ export const patchMonitorBodySchema = z
     graceSeconds: graceField.optional(),
     timeoutSeconds: timeoutField.optional(),
     settings: monitorSettingsSchema.optional().meta({ description: 'Replaces all settings.' }),
-    tags: tagsField.optional()
+    tags: tagsField.optional(),
+    parentIds: parentIdsField.optional()
   })
   .meta({ id: 'MonitorChange' })
 export type PatchMonitorBody = z.output<typeof patchMonitorBodySchema>
@@ -140,6 +146,7 @@ export const monitorSchema = z
     timeoutSeconds: z.number().int(),
     settings: monitorSettingsSchema,
     tags: z.array(z.string()),
+    parentIds: z.array(idField),
     state: z.enum(MONITOR_STATES),
     stateReason: z.string(),
     stateSince: timeField,
@@ -216,7 +223,7 @@ export const monitorRoutes = {
     summary: 'Create a monitor.',
     body: createMonitorBodySchema,
     answers: { 201: { description: 'Created.', schema: monitorSchema } },
-    problems: ['limit_reached']
+    problems: ['limit_reached', 'cyclic_dependency']
   },
   // Before the routes of one monitor, whose id would match it.
   changeMonitors: {
@@ -246,7 +253,7 @@ export const monitorRoutes = {
     params: idParamsSchema,
     body: patchMonitorBodySchema,
     answers: { 200: { description: 'The monitor as it is now.', schema: monitorSchema } },
-    problems: ['limit_reached']
+    problems: ['limit_reached', 'cyclic_dependency']
   },
   deleteMonitor: {
     method: 'DELETE',

@@ -61,6 +61,7 @@ export const ERRORS = {
   password_too_short: permanent(422, 'The password is too short'),
   password_too_common: permanent(422, 'The password is too common'),
   reset_invalid: permanent(422, 'The link is used, replaced or too old'),
+  cyclic_dependency: permanent(422, 'A monitor cannot depend on itself'),
   upgrade_required: permanent(426, 'A WebSocket of version 13 is needed'),
   rate_limited: temporary(429, 'Too many requests'),
   too_many_connections: temporary(429, 'Too many sockets with this identity'),

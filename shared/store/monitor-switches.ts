@@ -1,5 +1,6 @@
 import type { Transaction } from '../db.ts'
 import { insertTransitions, type MonitorStateRow } from './monitor-states.ts'
+import { recordAlerts } from './outbox.ts'
 
 interface Which {
   organizationId: string
@@ -29,7 +30,7 @@ const HELD = `
     order by s.monitor_key for update of s
   )`
 
-async function note(tx: Transaction, { organizationId }: Which, rows: readonly SwitchedRow[]): Promise<Switched[]> {
+async function note(tx: Transaction, { organizationId, at }: Which, rows: readonly SwitchedRow[]): Promise<Switched[]> {
   const transitions = rows.map((row) => ({
     monitorKey: row.monitor_key,
     organizationId,
@@ -39,6 +40,7 @@ async function note(tx: Transaction, { organizationId }: Which, rows: readonly S
     reason: row.reason
   }))
   if (transitions.length > 0) await insertTransitions(tx, transitions)
+  await recordAlerts(tx, transitions, at)
   return rows.map(({ id, name }) => ({ id, name }))
 }
 

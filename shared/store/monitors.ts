@@ -31,6 +31,8 @@ export interface MonitorRow {
   last_heartbeat_at: Date | null
   /** The sealed token of a push monitor. */
   token_sealed: Buffer | null
+  /** What it depends on. */
+  parent_ids: string[]
 }
 
 /** What may be changed of a monitor. */
@@ -47,13 +49,17 @@ export interface MonitorFields {
   timeoutSeconds: number
   settings: MonitorSettings
   tags: string[]
+  /** Written by themselves. */
+  parentIds: string[]
 }
 
 const SELECT = `
   select m.key, m.id, m.name, m.kind, m.target, m.interval_seconds, m.grace_seconds, m.timeout_seconds, m.settings,
     m.tags, m.created_at, m.schedule, m.timezone, m.confirmations, m.recoveries, m.max_runtime_seconds, s.state,
     s.state_reason, s.state_since, s.observed, s.running, s.last_received_at, s.counted_from, s.last_heartbeat_at,
-    p.token_sealed
+    p.token_sealed,
+    array(select parent.id from monitor_parents mp join monitors parent on parent.key = mp.parent_key
+      where mp.monitor_key = m.key order by parent.id) as parent_ids
   from monitors m
     join monitor_states s on s.monitor_key = m.key
     left join push_urls p on p.monitor_key = m.key`
