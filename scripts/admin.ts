@@ -1,5 +1,7 @@
 import { parseArgs } from 'node:util'
-import { z } from 'zod'
+import { emailField } from '../shared/contract/auth.ts'
+import { idField, nameField } from '../shared/contract/fields.ts'
+import type { Schema } from '../shared/contract/route.ts'
 import { connectDb, sqlState } from '../shared/db.ts'
 import { StartupError } from '../shared/env.ts'
 import { createLog } from '../shared/log.ts'
@@ -52,31 +54,43 @@ interface Values {
   now?: boolean | undefined
 }
 
+/** What is wrong with a word, or null. */
+type Check = (word: string) => string | null
+
 interface Form {
   /** Words after the command's two. */
-  words: readonly z.ZodType<string>[]
-  options: z.ZodType<Values>
+  words: readonly Check[]
+  /** The options that it takes; a flag has no check. */
+  options?: Partial<Record<keyof Values, Check>>
+  /** Those that it cannot do without. */
+  required?: ReadonlyArray<keyof Values>
   run(words: readonly string[], values: Values): Command
 }
 
-const id = z.uuid()
-const nothing = z.strictObject({})
-const text = z.string().trim().min(1).max(200)
+function by(schema: Schema, fault: string): Check {
+  return (word) => (schema.safeParse(word).success ? null : `"${word}" ${fault}`)
+}
+
+const id = by(idField, 'is no id')
+const text = by(nameField(200), 'is no name')
+const email = by(emailField, 'is no e-mail address')
+const plan: Check = (word) => (Object.hasOwn(PLANS, word) ? null : `"${word}" is no plan`)
+const flag: Check = () => null
 
 /** Every command by its two words. */
 const FORMS: Record<string, Form> = {
-  'organizations list': { words: [], options: nothing, run: () => showOrganizations },
+  'organizations list': { words: [], run: () => showOrganizations },
   'organizations create': {
     words: [],
-    options: z.strictObject({ name: text, 'owner-email': z.email(), 'owner-name': text.optional() }),
+    options: { name: text, 'owner-email': email, 'owner-name': text },
+    required: ['name', 'owner-email'],
     run:
       (_words, { name = '', 'owner-email': ownerEmail = '', 'owner-name': ownerName }) =>
       (operator) =>
-        createOrganization(operator, { name, ownerEmail, ownerName })
+        createOrganization(operator, { name: name.trim(), ownerEmail, ownerName: ownerName?.trim() })
   },
   'organizations plan': {
-    words: [id, z.enum(Object.keys(PLANS))],
-    options: nothing,
+    words: [id, plan],
     run:
       ([organizationId = '', plan = '']) =>
       (operator) =>
@@ -84,7 +98,6 @@ const FORMS: Record<string, Form> = {
   },
   'organizations suspend': {
     words: [id],
-    options: nothing,
     run:
       ([organizationId = '']) =>
       (operator) =>
@@ -92,15 +105,13 @@ const FORMS: Record<string, Form> = {
   },
   'organizations resume': {
     words: [id],
-    options: nothing,
     run:
       ([organizationId = '']) =>
       (operator) =>
         suspend(operator, organizationId, false)
   },
   'users reset-password': {
-    words: [text],
-    options: nothing,
+    words: [email],
     run:
       ([email = '']) =>
       (operator) =>
@@ -108,7 +119,8 @@ const FORMS: Record<string, Form> = {
   },
   'keys list': {
     words: [],
-    options: z.strictObject({ organization: id }),
+    options: { organization: id },
+    required: ['organization'],
     run:
       (_words, { organization = '' }) =>
       (operator) =>
@@ -116,21 +128,39 @@ const FORMS: Record<string, Form> = {
   },
   'keys revoke': {
     words: [id],
-    options: nothing,
     run:
       ([keyId = '']) =>
       (operator) =>
         revokeKey(operator, keyId)
   },
-  'signing-keys list': { words: [], options: nothing, run: () => showSigningKeys },
+  'signing-keys list': { words: [], run: () => showSigningKeys },
   'signing-keys rotate': {
     words: [],
-    options: z.strictObject({ now: z.boolean().optional() }),
+    options: { now: flag },
     run:
       (_words, { now = false }) =>
       (operator) =>
         rotateSigningKeys(operator, now)
   }
+}
+
+/** The first thing that is wrong with what was given to a command, or null. */
+function faultOf(
+  { words, options = {}, required = [] }: Form,
+  given: readonly string[],
+  values: Values
+): string | null {
+  for (const [place, check] of words.entries()) {
+    const fault = check(given[place] ?? '')
+    if (fault !== null) return fault
+  }
+  for (const name of required) if (values[name] === undefined) return `--${name} is needed`
+  for (const [name, value] of Object.entries(values)) {
+    const check = Object.hasOwn(options, name) ? options[name as keyof Values] : undefined
+    const fault = check === undefined ? 'is not of this command' : check(String(value))
+    if (fault !== null) return `--${name}: ${fault}`
+  }
+  return null
 }
 
 /** Null: not a command of ours. */
@@ -145,15 +175,9 @@ function commandOf(args: string[]): Command | null {
   const [group = '', verb = '', ...words] = parsed.positionals
   const form = Object.hasOwn(FORMS, `${group} ${verb}`) ? FORMS[`${group} ${verb}`] : undefined
   if (form === undefined || words.length !== form.words.length) return null
-  const checked = form.words.map((schema, place) => schema.safeParse(words[place]))
-  const options = form.options.safeParse({ ...parsed.values })
-  const [fault] = [...checked, options].flatMap((result) => (result.success ? [] : result.error.issues))
-  if (fault !== undefined) {
-    console.error(`${[...fault.path, fault.message].join(': ')}\n`)
-    return null
-  }
-  const read = checked.map((result) => result.data ?? '')
-  return form.run(read, options.data ?? {})
+  const fault = faultOf(form, words, parsed.values)
+  if (fault !== null) console.error(`${fault}\n`)
+  return fault === null ? form.run(words, parsed.values) : null
 }
 
 async function run(command: Command): Promise<void> {
