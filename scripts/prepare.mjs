@@ -9,6 +9,7 @@ if (major < 20 || (major === 20 && minor < 19)) {
 }
 
 // Imported late: an older Node would stop at their syntax before it could say what is wrong.
+const { ensureChromium } = await import('./chromium-package.mjs')
 const { ensureRedisBinary } = await import('./redis-binary.mjs')
 const { build, installPackages } = await import('./prepare-steps.mjs')
 
@@ -20,6 +21,7 @@ try {
   if (!flags.has('--no-redis') && !process.env.REDIS_URL && !process.env.TEST_REDIS_URL) {
     ensureRedisBinary(process.env.DATA_DIR || './.data', say)
   }
+  if (flags.has('--tests')) ensureChromium(say)
   if (!flags.has('--no-build')) build(say)
 } catch (error) {
   console.error(`pulsegate: ${error.message}`)
