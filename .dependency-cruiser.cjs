@@ -19,7 +19,7 @@ const borders = [
 /** Of a process, tests, bench and scripts may take what starts it and the files that are pure. */
 const starters = [
   '^gateway/(gateway|read-frame|resume)\\.ts$',
-  '^api/(app|server|history/export)\\.ts$',
+  '^api/(app|server|history/(buckets|export))\\.ts$',
   '^api/(afterwards|mail/mail|sign-in/(email|password|signing-keys))\\.ts$',
   '^worker/(worker|history|late-heartbeats|retention|rollup|group-writer|monitor-state|silence|sweep)\\.ts$',
   '^agent/(connection|outbox|schedule|config)\\.ts$',

@@ -1,5 +1,6 @@
 import type { Queryable } from '../../shared/db.ts'
-import type { StateSpan } from '../../shared/state-seconds.ts'
+import { coverByMaintenance, type StateSpan } from '../../shared/state-seconds.ts'
+import { maintenanceSpans } from '../../shared/store/maintenance.ts'
 import type { MonitorRow } from '../../shared/store/monitors.ts'
 import { BUCKET_MS, findFirstBucket, listRollups, type Rollup, type RollupRow } from '../../shared/store/rollups.ts'
 import { listStateSpans } from '../../shared/store/transitions.ts'
@@ -51,8 +52,9 @@ interface Facts {
 async function readFacts(db: Queryable, scope: Scope, from: number, to: number): Promise<Facts> {
   const { organizationId, monitor, rollup, now } = scope
   const rows = await listRollups(db, { organizationId, monitorKey: monitor.key, rollup, from, to })
-  const spans = await listStateSpans(db, { organizationId, ...monitor }, from, Math.min(to, now))
-  return { rows, spans }
+  const states = await listStateSpans(db, { organizationId, ...monitor }, from, Math.min(to, now))
+  const windows = await maintenanceSpans(db, monitor.key, from, to)
+  return { rows, spans: coverByMaintenance(states, windows) }
 }
 
 /** Every bucket of [begin, end), oldest first, those in which nothing happened too. */

@@ -2,9 +2,9 @@ import {
   EXPORT_FORMATS,
   type ExportFormat,
   type HistoryRowAnswer,
-  type RollupRowAnswer
+  type RollupRowAnswer,
+  TIMED_STATES
 } from '../../shared/contract/heartbeats.ts'
-import { MONITOR_STATES } from '../../shared/contract/monitors.ts'
 import { RECORD_STATUSES } from '../../shared/protocol/heartbeat.ts'
 
 export type ExportRow = HistoryRowAnswer | RollupRowAnswer
@@ -60,7 +60,7 @@ const BUCKET_HEAD = [
   'timestamp',
   'uptime',
   ...RECORD_STATUSES.map((status) => `heartbeats.${status}`),
-  ...MONITOR_STATES.map((state) => `seconds.${state}`),
+  ...TIMED_STATES.map((state) => `seconds.${state}`),
   ...LATENCIES.map((name) => `latency.${name}`)
 ]
 
@@ -73,7 +73,7 @@ function rowCells(row: ExportRow): Cell[] {
     row.timestamp,
     row.uptime,
     ...RECORD_STATUSES.map((status) => row.heartbeats[status]),
-    ...MONITOR_STATES.map((state) => row.seconds[state]),
+    ...TIMED_STATES.map((state) => row.seconds[state]),
     ...LATENCIES.map((name) => row.latency?.[name] ?? null)
   ]
 }

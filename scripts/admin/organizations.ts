@@ -1,13 +1,15 @@
+import { isDeepStrictEqual } from 'node:util'
 import { v7 as uuidv7 } from 'uuid'
 import { normalizeEmail } from '../../api/sign-in/email.ts'
 import type { Queryable } from '../../shared/db.ts'
+import { longerRetention, NOTICE_MS, planOf } from '../../shared/plans.ts'
 import { insertMembership } from '../../shared/store/memberships.ts'
+import { replacePlan } from '../../shared/store/organization-plans.ts'
 import {
   insertOrganization,
   listOrganizations,
   lockOrganization,
   type OrganizationRow,
-  setPlan,
   setSuspended
 } from '../../shared/store/organizations.ts'
 import { findUserByEmail, insertUser } from '../../shared/store/users.ts'
@@ -77,11 +79,17 @@ function auditChange(tx: Queryable, { id, name }: OrganizationRow, details: Reco
   return auditOperator(tx, { organizationId: id, action: 'organization.changed', target, details })
 }
 
+/** Does the new plan keep less of anything? */
+function shortens(before: string, plan: string): boolean {
+  const [kept, now] = [planOf(before).retention, planOf(plan).retention]
+  return !isDeepStrictEqual(longerRetention(kept, now), now)
+}
+
 export async function changePlan(operator: Operator, id: string, plan: string): Promise<void> {
   const before = await operator.db.transaction(async (tx) => {
     const row = await lock(tx, id)
     if (row.plan === plan) return row
-    await setPlan(tx, id, plan)
+    await replacePlan(tx, id, plan, operator.clock())
     await auditChange(tx, row, { plan: { from: row.plan, to: plan } })
     return row
   })
@@ -92,6 +100,12 @@ export async function changePlan(operator: Operator, id: string, plan: string): 
       ? `${before.name} has the plan ${plan} already.`
       : `${before.name} has the plan ${plan} now, before ${before.plan}.`
   )
+  if (shortens(before.plan, plan)) {
+    const until = timeOf(new Date(operator.clock() + NOTICE_MS))
+    operator.warn(
+      `It shows less history from now on. What ${before.plan} keeps is deleted from ${until} on, not before.`
+    )
+  }
 }
 
 /** A suspended organization loses its sockets within a second, and nobody of it can sign in or report. */

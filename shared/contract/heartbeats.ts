@@ -64,14 +64,16 @@ export const historyRowSchema = z
   .meta({ id: 'HistoryRow' })
 export type HistoryRowAnswer = z.output<typeof historyRowSchema>
 
+/** Where the time of a monitor goes: maintenance covers whatever state it is in. */
+export const TIMED_STATES = [...MONITOR_STATES, 'maintenance'] as const
+export type TimedState = (typeof TIMED_STATES)[number]
+
 /** What a bucket, or a whole window, says of a monitor. */
 export const figuresShape = {
   heartbeats: z
     .record(z.enum(RECORD_STATUSES), z.number().int())
     .meta({ description: 'How many heartbeats said what.' }),
-  seconds: z
-    .record(z.enum(MONITOR_STATES), z.number())
-    .meta({ description: 'How long the monitor was in which state.' }),
+  seconds: z.record(z.enum(TIMED_STATES), z.number()).meta({ description: 'How long the monitor was in which state.' }),
   uptime: z
     .number()
     .nullable()

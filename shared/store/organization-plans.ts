@@ -1,5 +1,5 @@
 import type { Queryable, Transaction } from '../db.ts'
-import { keptRetention, longerRetention, type PlanName, type PlanRow, planOf } from '../plans.ts'
+import { keptRetention, longerRetention, type PlanRow, planOf } from '../plans.ts'
 
 const PLAN = 'plan, plan_changed_at, previous_retention'
 
@@ -8,10 +8,10 @@ const PLAN = 'plan, plan_changed_at, previous_retention'
  * until now. Returns the name of the plan before, undefined when there is no such organization. Who remembers plans (the
  * ingest doors) must be told: publish `organization_changed` after the commit.
  */
-export async function changePlan(
+export async function replacePlan(
   tx: Transaction,
   organizationId: string,
-  plan: PlanName,
+  plan: string,
   now: number
 ): Promise<string | undefined> {
   const [before] = await tx.query<PlanRow>(`select ${PLAN} from organizations where id = $1 for no key update`, [

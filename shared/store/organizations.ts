@@ -60,11 +60,6 @@ export function listOrganizations(db: Queryable): Promise<OrganizationSummary[]>
   )
 }
 
-/** System-wide: plan and suspension belong to the operator. */
-export async function setPlan(db: Queryable, id: string, plan: string): Promise<void> {
-  await db.query('update organizations set plan = $2 where id = $1', [id, plan])
-}
-
 /** System-wide; null: no longer. Returns whether that is a change. */
 export async function setSuspended(db: Queryable, id: string, at: Date | null): Promise<boolean> {
   const rows = await db.query(

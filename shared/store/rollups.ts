@@ -182,9 +182,11 @@ export async function listRollups(db: Queryable, window: Window): Promise<Rollup
     return `select at, ${COUNTS}, latency_slots, latency_counts from ${tableOf(rollup)}
       where monitor_key = $2 and at >= ${begin} and at < ${end}`
   })
-  // Named by its organization once: the policies of all four tables ask for the same.
+  // Named by its organization once: the policies of all four tables ask for the same. The driver reads JSON far quicker than
+  // it reads arrays.
   return db.query<RollupRow>(
-    `select p.* from monitors m cross join lateral (${parts.map((part) => `(${part})`).join(' union all ')}) p
+    `select p.at, ${COUNTS}, to_json(latency_slots) as latency_slots, to_json(latency_counts) as latency_counts
+     from monitors m cross join lateral (${parts.map((part) => `(${part})`).join(' union all ')}) p
      where m.organization_id = $1 and m.key = $2`,
     values
   )

@@ -1,6 +1,7 @@
 import { t } from 'tap'
 import type { RollupRowAnswer } from '../../shared/contract/heartbeats.ts'
 import type { MonitorState } from '../../shared/contract/monitors.ts'
+import { coverByMaintenance, secondsByState, uptimeOf } from '../../shared/state-seconds.ts'
 import { rollUp } from '../../worker/rollup.ts'
 import { apiFor } from '../support/api.ts'
 import { createAgent, createCast, createMonitor } from '../support/cast.ts'
@@ -81,7 +82,7 @@ t.test('an hour of the history adds up what its heartbeats and state changes say
     ].map(([up, down, pending, upSeconds, downSeconds, uptime], i) => ({
       timestamp: time(BORN + i * HOUR),
       heartbeats: { up, down, degraded: 0, start: 0, log: 0 },
-      seconds: { pending, up: upSeconds, down: downSeconds, degraded: 0, unknown: 0, paused: 0 },
+      seconds: { pending, up: upSeconds, down: downSeconds, degraded: 0, unknown: 0, paused: 0, maintenance: 0 },
       uptime
     }))
   )
@@ -214,10 +215,27 @@ t.test('time in which nobody could know counts neither way', async (t) => {
   ])
   const { uptime, seconds, latency } = await summary('', other.id)
   t.equal(uptime, 0.5)
-  t.same(seconds, { pending: 3600, degraded: 3600, unknown: 3 * 3600, down: 3600, paused: 4 * 3600, up: 0 })
+  t.match(seconds, { pending: 3600, degraded: 3600, unknown: 3 * 3600, down: 3600, paused: 4 * 3600, up: 0 })
   t.equal(latency, null)
   const fresh = await createMonitor(api, alice.jwt, { name: 'Fresh', kind: 'heartbeat' })
   t.match(await summary('', fresh.id), { uptime: null, latency: null })
+})
+
+t.test('maintenance covers whatever state there was', (t) => {
+  const states = [
+    { state: 'up' as const, from: 0, to: 10_000 },
+    { state: 'down' as const, from: 10_000, to: 20_000 }
+  ]
+  const windows = [
+    { from: 2000, to: 4000 },
+    { from: 8000, to: 15_000 },
+    { from: 19_000, to: 30_000 }
+  ]
+  const seconds = secondsByState(coverByMaintenance(states, windows), 0, 20_000)
+  t.match(seconds, { up: 6, down: 4, maintenance: 10 })
+  t.equal(uptimeOf(seconds), 0.6)
+  t.same(coverByMaintenance(states, []), states)
+  t.end()
 })
 
 t.test('incidents are the times of being down, newest first, page by page', async (t) => {

@@ -2,7 +2,7 @@ import { type Test, test } from 'tap'
 import { PLANS } from '../../shared/plans.ts'
 import { createHeartbeatDays, listHeartbeatDays } from '../../shared/store/heartbeat-days.ts'
 import { findLastHeartbeat } from '../../shared/store/heartbeats.ts'
-import { changePlan } from '../../shared/store/organization-plans.ts'
+import { replacePlan } from '../../shared/store/organization-plans.ts'
 import { deleteOldRows, dropDays, longestRawDays } from '../../worker/retention.ts'
 import { rollUp } from '../../worker/rollup.ts'
 import { openStores } from '../support/ingest.ts'
@@ -21,7 +21,7 @@ async function sceneOf(t: Test, plan: keyof typeof PLANS = 'self-hosted') {
   const monitorId = await tenant.addMonitor()
   const key = await keyOf(stores, monitorId)
   const change = (to: keyof typeof PLANS, now = NOW) =>
-    db.transaction((tx) => changePlan(tx, tenant.organizationId, to, now))
+    db.transaction((tx) => replacePlan(tx, tenant.organizationId, to, now))
   const daysAgo = async () => [...(await listHeartbeatDays(db))].map((day) => TODAY - day).sort((a, b) => a - b)
   return { stores, db, tenant, monitorId, key, change, daysAgo }
 }
