@@ -9,6 +9,7 @@ import { type Measurement, measurePipeline, median, type Shape } from './measure
 import { type Pipeline, startBarePipeline, startOurPipeline } from './pipelines.ts'
 import { type Figures, type Pair, renderReport } from './report.ts'
 import { type Ground, prepareGround } from './setup.ts'
+import { measureSweep, type SweepFigures } from './sweep.ts'
 
 /** `npm run bench`: about five minutes on two cores; keep the machine quiet meanwhile. */
 
@@ -112,13 +113,21 @@ async function measureSignIns(ground: Ground): Promise<LoginRound[]> {
   return rounds
 }
 
+async function measureSilence(ground: Ground): Promise<SweepFigures> {
+  const sweep = await measureSweep(ground)
+  progress(`deadlines noticed after ${sweep.delays.longest.toFixed(2)} s at most, ${sweep.worker.toFixed(3)} of a core`)
+  return sweep
+}
+
 async function measureAll(ground: Ground): Promise<Figures> {
   const keyCheck = await measureKeys(ground)
   const idle = await measureIdle(ground)
   const loads = await measurePipelines(ground)
   const tls = await measureTls(ground)
   const signIns = await measureSignIns(ground)
-  return { keyCheck, idle, ...loads, tls, signIns, versions: ground.versions }
+  // Last: it fills the tables of the monitors.
+  const sweep = await measureSilence(ground)
+  return { keyCheck, idle, ...loads, tls, signIns, sweep, versions: ground.versions }
 }
 
 async function bench(): Promise<void> {

@@ -5,6 +5,7 @@ import type { IdleMemory } from './idle.ts'
 import { LOGINS_PER_SECOND, type LoginRound, READS_PER_SECOND } from './logins.ts'
 import { CONNECTIONS, type Measurement, median, PROCESSES } from './measure.ts'
 import type { Ground } from './setup.ts'
+import { MONITORS, type SweepFigures } from './sweep.ts'
 
 export interface Pair<T> {
   ours: T
@@ -26,6 +27,7 @@ export interface Figures {
   tls: Measurement
   /** History while nobody signs in, and while many do. */
   signIns: LoginRound[]
+  sweep: SweepFigures
   versions: Ground['versions']
 }
 
@@ -82,6 +84,9 @@ function atLeast(what: string, wanted: number, measured: number): Goal {
   return { what, wanted: `≥ ${wanted}`, measured: measured.toFixed(2), met: measured >= wanted }
 }
 
+const SWEEP_SECONDS = 2
+const SWEEP_SHARE = 0.1
+
 function goals(figures: Figures): Goal[] {
   const p99 = middle(figures.busy.ours, (result) => result.p99)
   const { connections, perConnection, resident } = figures.idle
@@ -117,6 +122,18 @@ function goals(figures: Figures): Goal[] {
       wanted: `≤ ${BESIDE_RATIO}`,
       measured: `${besideRatio(beside).toFixed(2)} (${beside.alone.p99.toFixed(1)} and ${beside.beside.p99.toFixed(1)} ms; other programs used ${beside.others.toFixed(2)} cores)`,
       met: besideRatio(beside) <= BESIDE_RATIO
+    },
+    {
+      what: `from a deadline until its transition is written, ${whole(MONITORS)} monitors, ${whole(figures.sweep.delays.count)} deadlines, the longest`,
+      wanted: `≤ ${SWEEP_SECONDS} s`,
+      measured: `${figures.sweep.delays.longest.toFixed(2)} s (median ${figures.sweep.delays.median.toFixed(2)} s)`,
+      met: figures.sweep.delays.longest <= SWEEP_SECONDS
+    },
+    {
+      what: 'CPU of the worker for that, of a core',
+      wanted: `≤ ${SWEEP_SHARE}`,
+      measured: `${figures.sweep.worker.toFixed(3)} (PostgreSQL ${figures.sweep.postgres.toFixed(3)})`,
+      met: figures.sweep.worker <= SWEEP_SHARE
     }
   ]
 }
