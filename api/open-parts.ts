@@ -77,6 +77,7 @@ export async function openParts({ config, log, stopWith }: Lifecycle<ApiConfig>)
     afterwards,
     mail,
     webhookGuard: createAddressGuard(config.WEBHOOK_ALLOW),
+    stopping: new AbortController(),
     sso,
     ssoProviders: { entra: sso.entra !== null, google: sso.google !== null },
     dns: new Resolver({ timeout: 3000, tries: 2 }),

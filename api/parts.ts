@@ -57,6 +57,8 @@ export interface Parts {
   dns: Pick<Resolver, 'resolveTxt'>
   /** Where webhooks may go. */
   webhookGuard: AddressGuard
+  /** Ends the streams that would never end by themselves, when the server stops. */
+  stopping: AbortController
   metrics: Metrics
   log: Log
   clock: () => number

@@ -125,6 +125,7 @@ export async function startApi({ parts, apiPort, httpPort, tls, addresses: given
       httpPort: redirectPort,
       addresses,
       stop: async () => {
+        parts.stopping.abort()
         await Promise.all([close(main), close(plain)])
       }
     }

@@ -5,6 +5,7 @@ import type { Metrics } from '../shared/metrics.ts'
 import { DeadLetter, PutBack } from '../shared/queue.ts'
 import { daysOf, faultOf, type Group, mergeJobs } from './group.ts'
 import { makeDays } from './history.ts'
+import type { LivePublisher } from './live.ts'
 import { Recorder, type WritePath } from './record-heartbeats.ts'
 
 /**
@@ -43,6 +44,8 @@ interface Attempt {
 
 interface Deps {
   db: Database
+  /** Who watches is told; absent: nobody is. */
+  live?: LivePublisher
   metrics: Metrics
   log: Log
   clock: () => number
@@ -183,7 +186,8 @@ export class GroupWriter {
     stopTimer()
     this.#rows.inc({ path }, recorded.rows)
     this.#skipped.inc(recorded.skipped)
-    this.#transitions.inc(recorded.transitions)
+    this.#transitions.inc(recorded.transitions.length)
+    this.#deps.live?.published(group, recorded.transitions)
     this.#learn(path)
   }
 

@@ -6,6 +6,7 @@ import {
   listExistingMonitors,
   type MonitorBeats,
   type MonitorStateRow,
+  type NewTransition,
   touchMonitorStates,
   updateMonitorStates
 } from '../shared/store/monitor-states.ts'
@@ -21,7 +22,7 @@ export interface Recorded {
   rows: number
   /** Rows of monitors that were deleted before their heartbeats were written. */
   skipped: number
-  transitions: number
+  transitions: readonly NewTransition[]
 }
 
 /** Monitors whose organization is remembered; past it all are read anew. */
@@ -63,8 +64,8 @@ export class Recorder {
     return { rows, skipped: group.size - rows, transitions }
   }
 
-  /** The whole way for monitors, whose rows are locked. Returns the number of transitions. */
-  async #fold(tx: Transaction, group: Group, states: readonly MonitorStateRow[]): Promise<number> {
+  /** The whole way for monitors, whose rows are locked. */
+  async #fold(tx: Transaction, group: Group, states: readonly MonitorStateRow[]): Promise<readonly NewTransition[]> {
     const folded: Folded = { changes: [], transitions: [], runs: [] }
     for (const state of states) {
       this.#remember(state.monitor_key, state.organization_id)
@@ -76,7 +77,7 @@ export class Recorder {
       await recordAlerts(tx, folded.transitions, new Date(this.#clock()))
     }
     if (folded.runs.length > 0) await noteRuns(tx, folded.runs)
-    return folded.transitions.length
+    return folded.transitions
   }
 
   #remember(monitorKey: number, organizationId: string): void {

@@ -14,12 +14,15 @@ import {
 } from '../shared/store/deadlines.ts'
 import { deleteOldRuns, listOpenRuns, noteHungRuns } from '../shared/store/monitor-runs.ts'
 import { recordAlerts } from '../shared/store/outbox.ts'
+import type { LivePublisher } from './live.ts'
 import { keepOutages, paintNextOutage } from './outages.ts'
 import { type Horizon, judgeSilence, type Quiet } from './silence.ts'
 import { readWatermark } from './watermark.ts'
 
 export interface SweepDeps {
   db: Database
+  /** Who watches is told; absent: nobody is. */
+  live?: LivePublisher
   client: RedisClient
   prefix: string
   queue: IngestQueue
@@ -71,6 +74,10 @@ function toQuiet(row: DueRow, { agents, runs }: Around): Quiet {
     runs: runs.get(row.monitor_key) ?? [],
     agents: agents.get(row.monitor_key) ?? []
   }
+}
+
+function transitionsOf(judgements: readonly Judgement[]) {
+  return judgements.flatMap(({ transition }) => transition ?? [])
 }
 
 function dateOf(time: number | null): Date | null {
@@ -144,15 +151,16 @@ export class Sweep {
       })
       for (const rid of verdict.hung) hung.push({ monitorKey, rid })
     }
-    return this.#deps.db.transaction(async (tx) => {
+    const written = await this.#deps.db.transaction(async (tx) => {
       const settled = await settleDue(tx, judgements)
       const hanging = hung.filter(({ monitorKey }) => settled.has(monitorKey))
       if (hanging.length > 0) await noteHungRuns(tx, hanging, new Date(horizon.watermark))
-      const written = judgements.filter(({ monitorKey }) => settled.has(monitorKey))
-      const transitions = written.flatMap(({ transition }) => transition ?? [])
-      await recordAlerts(tx, transitions, new Date(this.#deps.clock()))
-      return written
+      const kept = judgements.filter(({ monitorKey }) => settled.has(monitorKey))
+      await recordAlerts(tx, transitionsOf(kept), new Date(this.#deps.clock()))
+      return kept
     })
+    this.#deps.live?.changed(transitionsOf(written))
+    return written
   }
 
   /** Of every agent-fed monitor the agents that have a socket. */

@@ -9,6 +9,7 @@ import { createAddressGuard } from '../shared/webhooks/address-guard.ts'
 import { startAlerts } from './alerts/alerts.ts'
 import { GroupWriter } from './group-writer.ts'
 import { startHistory } from './history.ts'
+import { LivePublisher } from './live.ts'
 import { startRollups } from './rollup.ts'
 import { Sweep } from './sweep.ts'
 
@@ -52,7 +53,8 @@ function watchQueue({ queue, metrics, log }: WorkerDeps): NodeJS.Timeout {
 export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
   const history = await startHistory(deps.db, deps.log, deps.clock)
   const rollups = startRollups(deps)
-  const writer = new GroupWriter(deps)
+  const live = new LivePublisher({ ...deps, client: deps.redis.client })
+  const writer = new GroupWriter({ ...deps, live })
   const work = workQueue({
     redis: deps.redis,
     prefix: deps.prefix,
@@ -61,7 +63,7 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
     log: deps.log,
     handle: (data) => writer.write(data)
   })
-  const sweep = new Sweep({ ...deps, client: deps.redis.client })
+  const sweep = new Sweep({ ...deps, live, client: deps.redis.client })
   const sweeping = await startRounds({
     redis: deps.redis,
     prefix: deps.prefix,
@@ -79,6 +81,7 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
       clearInterval(watching)
       // At once: the queue waits for the jobs under way, and the writer hands back those that have not begun.
       await Promise.all([work.stop(), writer.stop(), history.stop(), rollups.stop(), sweeping.stop(), alerts.stop()])
+      await live.stop()
     }
   }
 }

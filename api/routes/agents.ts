@@ -47,7 +47,8 @@ function presenceOf(row: AgentRow, seenAt: number | null, now: number): AgentAns
   return silentMs <= STALE_MS ? 'stale' : 'offline'
 }
 
-function toAgent(row: AgentRow, now: number, heard?: AgentPresence): AgentAnswer {
+/** The agent as it is shown; `heard`: what gateways say of it. */
+export function toAgent(row: AgentRow, now: number, heard?: AgentPresence): AgentAnswer {
   const seenAt = lastSeenOf(row, heard)
   return {
     id: row.id,

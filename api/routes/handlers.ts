@@ -15,6 +15,7 @@ import { createHistoryHandlers } from './history.ts'
 import { createIdentityHandlers } from './identities.ts'
 import { createInstallationHandlers } from './installation.ts'
 import { createInvitationHandlers } from './invitations.ts'
+import { createLiveHandlers } from './live.ts'
 import { createMaintenanceHandlers } from './maintenance.ts'
 import { createMonitorHandlers } from './monitors.ts'
 import { createOrganizationHandlers } from './organization.ts'
@@ -57,6 +58,7 @@ export function createHandlers(options: HandlerOptions): Handlers {
     ...createPushHandlers(options.parts),
     ...createChannelHandlers(options.parts),
     ...createMaintenanceHandlers(options.parts),
+    ...createLiveHandlers(options.parts, options.authenticate),
     ...createInstallationHandlers(options)
   }
 }

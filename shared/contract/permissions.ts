@@ -42,6 +42,8 @@ export const PERMISSIONS = {
   /** By which people are told, and what they were told. */
   'channels:read': { roles: ADMINS },
   'channels:write': { roles: ADMINS },
+  /** The stream of what happens. */
+  live: { roles: EVERYBODY },
   'maintenance:read': { roles: EVERYBODY },
   'maintenance:write': { roles: EVERYBODY }
 } as const satisfies Record<string, Grant>

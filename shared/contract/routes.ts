@@ -5,6 +5,7 @@ import { auditRoutes } from './audit.ts'
 import { signInRoutes } from './auth.ts'
 import { heartbeatRoutes } from './heartbeats.ts'
 import { historyRoutes } from './history.ts'
+import { liveRoutes } from './live.ts'
 import { maintenanceRoutes } from './maintenance.ts'
 import { monitorRoutes } from './monitors.ts'
 import { organizationRoutes } from './organization.ts'
@@ -28,6 +29,7 @@ export const ROUTES = {
   ...pushRoutes,
   ...alertRoutes,
   ...maintenanceRoutes,
+  ...liveRoutes,
   ...installationRoutes
 } as const
 export type Routes = typeof ROUTES

@@ -146,6 +146,7 @@ function openParts(stores: Stores, options: ApiOptions): { parts: ServerOptions[
     afterwards,
     mail,
     webhookGuard: createAddressGuard(options.webhookAllow ?? ['127.0.0.0/8']),
+    stopping: new AbortController(),
     sso: options.sso ?? NO_SSO,
     ssoProviders: { entra: Boolean(options.sso?.entra), google: Boolean(options.sso?.google) },
     dns: options.dns ?? new Resolver(),

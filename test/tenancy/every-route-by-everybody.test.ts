@@ -147,7 +147,9 @@ async function expectAsTold(
 }
 
 for (const entry of GUARDED) {
-  const [, route] = entry
+  const [name, route] = entry
+  // Its answer never ends: test/live walks it.
+  if (name === 'readLive') continue
   const title = `${route.method} ${route.path}`
 
   t.test(`${title} needs a credential that is still good`, async (t) => {
