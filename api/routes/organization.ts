@@ -1,6 +1,7 @@
 import { v7 as uuidv7 } from 'uuid'
 import type { OrganizationAnswer } from '../../shared/contract/organization.ts'
 import { AppError } from '../../shared/errors.ts'
+import { planOf } from '../../shared/plans.ts'
 import { formatTimestamp } from '../../shared/protocol/timestamp.ts'
 import { insertAudit } from '../../shared/store/audit.ts'
 import {
@@ -20,10 +21,13 @@ import { signedInPerson } from '../sign-in/signed-in-person.ts'
 import { lockTeam } from './lock-team.ts'
 
 function toOrganization(row: OrganizationRow): OrganizationAnswer {
+  const { retention, limits } = planOf(row.plan)
   return {
     id: row.id,
     name: row.name,
     plan: row.plan,
+    retentionDays: retention,
+    limits,
     ssoRequired: row.sso_required,
     createdAt: formatTimestamp(row.created_at.getTime())
   }

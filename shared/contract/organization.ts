@@ -18,11 +18,20 @@ export const deleteOrganizationBodySchema = z
   })
   .meta({ id: 'OrganizationDeletion' })
 
+const daysField = z.int().nullable()
+const numberField = z.int().nullable()
+
 export const organizationDetailsSchema = z
   .object({
     id: idField,
     name: z.string(),
     plan: z.string().meta({ description: 'Only the operator of the installation changes it.' }),
+    retentionDays: z
+      .object({ raw: daysField, '5m': daysField, '1h': daysField, '1d': daysField })
+      .meta({ description: 'How long the plan keeps heartbeats and the rollups of them; null: for ever.' }),
+    limits: z
+      .object({ monitors: numberField, agents: numberField, minIntervalSeconds: z.int() })
+      .meta({ description: 'What the plan allows; null: any number.' }),
     ssoRequired: z.boolean(),
     createdAt: timeField
   })

@@ -67,6 +67,8 @@ t.test('everybody reads the organization; admins rename it', async (t) => {
     id: alice.organizationId,
     name: "Alice's",
     plan: 'self-hosted',
+    retentionDays: { raw: 30, '5m': 90, '1h': 400, '1d': null },
+    limits: { monitors: null, agents: null, minIntervalSeconds: 10 },
     ssoRequired: false,
     createdAt: String
   })
