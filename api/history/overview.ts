@@ -22,10 +22,10 @@ function uptimeFrom(row: UptimeRow | undefined): OverviewAnswer['uptime'] {
   return Object.fromEntries(shares) as OverviewAnswer['uptime']
 }
 
-/** Paints the time in which a monitor was down or degraded without saying so: silence is not heard. */
+/** Paints the time of which the state tells more than heartbeats: silence, and the hours between rare ones. */
 function paint(buckets: Bucket[], spans: readonly StateSpan[], from: number): void {
   for (const { state, from: began, to } of spans) {
-    if (state !== 'down' && state !== 'degraded') continue
+    if (state !== 'up' && state !== 'down' && state !== 'degraded') continue
     const last = Math.min(buckets.length - 1, Math.ceil((to - from) / STEP) - 1)
     for (let place = Math.max(0, Math.floor((began - from) / STEP)); place <= last; place++) {
       const bucket = buckets[place]

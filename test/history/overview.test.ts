@@ -78,9 +78,13 @@ t.test('uptime and buckets are those of the heartbeats, the rolled up and the ne
     { status: 'down', latency: null },
     { status: 'down', latency: null },
     { status: 'down', latency: null },
-    { status: null, latency: null }
+    { status: 'up', latency: null }
   ])
   t.same(buckets.at(-1), { status: 'up', latency: 7 })
+  t.ok(
+    buckets.slice(5).every(({ status }) => status === 'up'),
+    'it was up between its heartbeats as well'
+  )
   const close = (got: number | null | undefined, wanted: number) => t.ok(Math.abs((got ?? 0) - wanted) < 1e-9)
   close(overview?.uptime['24h'], 1 - (10 * MINUTE) / DAY)
   close(overview?.uptime['7d'], 1 - (6 * HOUR + 10 * MINUTE) / (7 * DAY))

@@ -1,150 +1,43 @@
-import { Anchor, Button, Card, Group, SegmentedControl, Stack, Table, Text, Title } from '@mantine/core'
+import { Anchor, Button, Card, Group, SimpleGrid, Stack, Text, Title } from '@mantine/core'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { useMemo, useState } from 'react'
-import { Link, useLocation, useSearchParams } from 'wouter'
-import { type Answer, call } from '../api.ts'
+import { useState } from 'react'
+import { Link, useLocation } from 'wouter'
+import { call, Problem } from '../api.ts'
 import { AsyncView } from '../ui/async-view.tsx'
 import { Confirm } from '../ui/confirm.tsx'
-import { latencyOf } from '../ui/format.ts'
-import { HeartbeatBar } from '../ui/heartbeat-bar.tsx'
-import { LatencyPlot } from '../ui/latency-plot.tsx'
+import { durationOf, exactOf } from '../ui/format.ts'
+import type { Monitor } from '../ui/history-query.ts'
 import { MonitorDialog } from '../ui/monitor-dialog.tsx'
+import { Incidents, Transitions } from '../ui/monitor-events.tsx'
+import { MonitorHeartbeats } from '../ui/monitor-heartbeats.tsx'
+import { MonitorHistory } from '../ui/monitor-history.tsx'
 import { Page } from '../ui/page.tsx'
+import { ProblemAlert } from '../ui/problem-alert.tsx'
 import { PushSnippets } from '../ui/push-snippets.tsx'
 import { RelativeTime } from '../ui/relative-time.tsx'
-import { slicesOf } from '../ui/slices.ts'
 import { StateBadge } from '../ui/state-badge.tsx'
+import { NotFoundPage } from './not-found.tsx'
 
-type Monitor = Answer<'GET /v1/monitors/{id}'>
-type Row = Extract<Answer<'GET /api/heartbeats'>['data'][number], { status: string }>
-
-const HOUR_MS = 3_600_000
-const WINDOWS = { '1h': HOUR_MS, '24h': 24 * HOUR_MS, '7d': 7 * 24 * HOUR_MS } as const
-type Window = keyof typeof WINDOWS
-const SLICES = 60
-
-function useHistory(monitorId: string, window: Window) {
-  return useQuery({
-    queryKey: ['monitors', monitorId, 'history', window],
-    queryFn: async ({ signal }) => {
-      const to = Date.now()
-      const from = new Date(to - WINDOWS[window]).toISOString()
-      const page = await call(
-        'GET /api/heartbeats',
-        { query: { monitorId, from, limit: 1000, resolution: 'raw' } },
-        signal
-      )
-      // Asked for raw ones, so all are.
-      return { ...page, data: page.data as Row[], from: Date.parse(from), to }
-    },
+/** Why the state is what it is, in the API's words. */
+function Explanation({ monitor }: { monitor: Monitor }) {
+  const { data } = useQuery({
+    queryKey: ['monitors', monitor.id, 'explain'],
+    queryFn: ({ signal }) => call('GET /v1/monitors/{id}/explain', { params: { id: monitor.id } }, signal),
     refetchInterval: 5000
   })
-}
-
-function Heartbeats({ rows }: { rows: Row[] }) {
-  if (rows.length === 0) return <Text c="dimmed">No heartbeat in this window.</Text>
   return (
-    <Table.ScrollContainer minWidth={420}>
-      <Table striped>
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>When</Table.Th>
-            <Table.Th>Status</Table.Th>
-            <Table.Th>Latency</Table.Th>
-            <Table.Th>Message</Table.Th>
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {rows.slice(0, 50).map((row) => (
-            <Table.Tr key={`${row.timestamp} ${row.source}`}>
-              <Table.Td>
-                <RelativeTime at={row.timestamp} />
-              </Table.Td>
-              <Table.Td>{row.status}</Table.Td>
-              <Table.Td>{latencyOf(row.latency)}</Table.Td>
-              <Table.Td style={{ overflowWrap: 'anywhere' }}>{row.message ?? ''}</Table.Td>
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
-    </Table.ScrollContainer>
-  )
-}
-
-function History({ monitor }: { monitor: Monitor }) {
-  const [search, setSearch] = useSearchParams()
-  const wanted = search.get('window') ?? '1h'
-  const window: Window = wanted in WINDOWS ? (wanted as Window) : '1h'
-  const query = useHistory(monitor.id, window)
-  const shown = useMemo(() => {
-    const { data = [], from = 0, to = 1 } = query.data ?? {}
-    const oldestFirst = data.toReversed()
-    return {
-      slices: slicesOf(data, from, to, SLICES),
-      points: {
-        times: oldestFirst.map((row) => Date.parse(row.timestamp) / 1000),
-        latencies: oldestFirst.map((row) => row.latency)
-      }
-    }
-  }, [query.data])
-  return (
-    <Stack>
-      <Group justify="space-between">
-        <Title order={2} size="h4">
-          History
-        </Title>
-        <SegmentedControl
-          aria-label="Window"
-          size="xs"
-          value={window}
-          onChange={(value) => setSearch({ window: value }, { replace: true })}
-          data={Object.keys(WINDOWS)}
-        />
+    <Stack gap={4}>
+      <Group gap="xs">
+        <StateBadge state={monitor.state} size="lg" />
+        <span style={{ minWidth: 0 }}>
+          since <RelativeTime at={monitor.stateSince} /> · last heartbeat <RelativeTime at={monitor.lastHeartbeatAt} />
+        </span>
       </Group>
-      <AsyncView query={query}>
-        {({ data, nextCursor }) => (
-          <>
-            <HeartbeatBar slices={shown.slices} label={`Heartbeats of the last ${window}: ${data.length}`} />
-            <LatencyPlot points={shown.points} label={`Latency of the last ${window}`} />
-            {nextCursor === null ? null : <Text size="sm">The newest 1,000 heartbeats of the window are drawn.</Text>}
-            <Heartbeats rows={data} />
-          </>
-        )}
-      </AsyncView>
-    </Stack>
-  )
-}
-
-function Transitions({ monitorId }: { monitorId: string }) {
-  const query = useQuery({
-    queryKey: ['monitors', monitorId, 'transitions'],
-    queryFn: ({ signal }) =>
-      call('GET /v1/monitors/{id}/transitions', { params: { id: monitorId }, query: { limit: 20 } }, signal),
-    refetchInterval: 10_000
-  })
-  return (
-    <Stack gap="xs">
-      <Title order={2} size="h4">
-        State changes
-      </Title>
-      <AsyncView query={query}>
-        {({ data }) =>
-          data.length === 0 ? (
-            <Text c="dimmed">None yet.</Text>
-          ) : (
-            <Stack component="ul" gap={4} className="plain-list">
-              {data.map(({ from, to, at, reason }) => (
-                <Group component="li" key={at + to} gap="xs">
-                  <StateBadge state={to} />
-                  <Text size="sm">
-                    from {from}, <RelativeTime at={at} /> ({reason.replaceAll('_', ' ')})
-                  </Text>
-                </Group>
-              ))}
-            </Stack>
-          )
-        }
-      </AsyncView>
+      {data === undefined ? null : (
+        <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+          {data.sentence.replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, exactOf)}
+        </Text>
+      )}
     </Stack>
   )
 }
@@ -153,8 +46,25 @@ function Actions({ monitor }: { monitor: Monitor }) {
   const [, navigate] = useLocation()
   const queries = useQueryClient()
   const [changing, setChanging] = useState(false)
+  const [fault, setFault] = useState<unknown>(null)
+  const paused = monitor.state === 'paused'
+  async function turn(): Promise<void> {
+    setFault(null)
+    try {
+      const params = { id: monitor.id }
+      if (paused) await call('POST /v1/monitors/{id}/resume', { params })
+      else await call('POST /v1/monitors/{id}/pause', { params })
+    } catch (error) {
+      setFault(error)
+    }
+    await queries.invalidateQueries({ queryKey: ['monitors'] })
+  }
   return (
     <>
+      <ProblemAlert error={fault} />
+      <Button variant="default" onClick={() => void turn()}>
+        {paused ? 'Resume' : 'Pause'}
+      </Button>
       <Button variant="default" onClick={() => setChanging(true)}>
         Change
       </Button>
@@ -179,28 +89,22 @@ function Actions({ monitor }: { monitor: Monitor }) {
   )
 }
 
+/** Deleted, foreign or never there: the API does not tell which. */
+function isGone(error: unknown): boolean {
+  return error instanceof Problem && error.status === 404
+}
+
 export function MonitorPage({ id }: { id: string }) {
   const query = useQuery({
     queryKey: ['monitors', id],
     queryFn: ({ signal }) => call('GET /v1/monitors/{id}', { params: { id } }, signal),
-    refetchInterval: 5000
+    refetchInterval: ({ state }) => (isGone(state.error) ? false : 5000)
   })
+  if (isGone(query.error)) return <NotFoundPage />
   return (
     <AsyncView query={query}>
       {(monitor) => (
-        <Page
-          title={monitor.name}
-          lead={
-            <Group gap="xs">
-              <StateBadge state={monitor.state} size="lg" />
-              <span style={{ minWidth: 0 }}>
-                since <RelativeTime at={monitor.stateSince} /> ({monitor.stateReason.replaceAll('_', ' ')}) · last
-                heartbeat <RelativeTime at={monitor.lastHeartbeatAt} />
-              </span>
-            </Group>
-          }
-          actions={<Actions monitor={monitor} />}
-        >
+        <Page title={monitor.name} lead={<Explanation monitor={monitor} />} actions={<Actions monitor={monitor} />}>
           <Anchor component={Link} href="/" size="sm">
             ← All monitors
           </Anchor>
@@ -211,17 +115,25 @@ export function MonitorPage({ id }: { id: string }) {
                   Push URL
                 </Title>
                 <Text size="sm" c="dimmed">
-                  Whoever has it may report. A heartbeat is expected every {monitor.intervalSeconds} s.
+                  Whoever has it may report. A heartbeat is expected every {durationOf(monitor.intervalSeconds)}.
                 </Text>
                 <PushSnippets pushUrl={monitor.pushUrl} />
               </Stack>
             </Card>
           )}
           <Card withBorder>
-            <History monitor={monitor} />
+            <MonitorHistory monitor={monitor} />
           </Card>
+          <SimpleGrid cols={{ base: 1, md: 2 }}>
+            <Card withBorder>
+              <Incidents monitorId={monitor.id} />
+            </Card>
+            <Card withBorder>
+              <Transitions monitorId={monitor.id} />
+            </Card>
+          </SimpleGrid>
           <Card withBorder>
-            <Transitions monitorId={monitor.id} />
+            <MonitorHeartbeats monitorId={monitor.id} />
           </Card>
         </Page>
       )}

@@ -9,7 +9,7 @@ export function NotFoundPage() {
       </Title>
       <Text>
         The address is wrong, or what it names belongs to another organization.{' '}
-        <Anchor component={Link} href="/" inherit>
+        <Anchor component={Link} href="/" inherit underline="always">
           Go to the monitors
         </Anchor>
       </Text>

@@ -26,6 +26,7 @@ import type { ReactNode } from 'react'
 import { Link, useLocation } from 'wouter'
 import { call } from '../api.ts'
 import { useFreshSession, useMe } from '../session.tsx'
+import { LiveState } from './live-state.tsx'
 import { Logo } from './logo.tsx'
 import { messageOf } from './problem-alert.tsx'
 
@@ -138,6 +139,7 @@ export function Shell({ children }: { children: ReactNode }) {
             </UnstyledButton>
           </Group>
           <Group gap="sm" wrap="nowrap">
+            <LiveState />
             <Group visibleFrom="xs">
               <OrganizationSwitch />
             </Group>
