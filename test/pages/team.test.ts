@@ -60,7 +60,7 @@ t.test("a stranger's monitor is as unknown as one that never was", options, asyn
   const { page, ...stranger } = await visit()
   await stranger.signIn(eve.email)
   await stranger.open(`/monitors/${id}`)
-  await page.getByRole('alert').first().waitFor()
+  await page.getByRole('heading', { name: 'There is nothing here' }).waitFor()
   t.notMatch(await page.content(), 'Secret')
   t.ok(stranger.complaints().every((line) => line.startsWith('404 GET /')))
 })

@@ -1,32 +1,10 @@
 import { Group, Text } from '@mantine/core'
-import { onlineManager, useQueryClient } from '@tanstack/react-query'
-import { useSyncExternalStore } from 'react'
-import { Problem } from '../api.ts'
+import { useConnected, useLiveEvents } from './live-events.ts'
 
-function isAway(error: unknown): boolean {
-  return error instanceof Problem && (error.status === 0 || error.status >= 500)
-}
-
-/** Is what the page shows kept fresh? Not while the API is away or the machine has no network. */
-function useIsLive(): boolean {
-  const cache = useQueryClient().getQueryCache()
-  return useSyncExternalStore(
-    (changed) => {
-      const ends = [cache.subscribe(changed), onlineManager.subscribe(changed)]
-      return () => {
-        for (const end of ends) end()
-      }
-    },
-    () =>
-      onlineManager.isOnline() &&
-      !cache
-        .getAll()
-        .some((query) => query.isActive() && (isAway(query.state.error) || isAway(query.state.fetchFailureReason)))
-  )
-}
-
+/** Follows what happens, and says whether it does. */
 export function LiveState() {
-  const live = useIsLive()
+  useLiveEvents()
+  const live = useConnected()
   return (
     <Group gap={6} wrap="nowrap" role="status">
       <span

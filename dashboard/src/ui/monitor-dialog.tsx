@@ -1,67 +1,143 @@
-import { Button, Group, Modal, NumberInput, Select, Stack, TagsInput, TextInput } from '@mantine/core'
+import {
+  Button,
+  Collapse,
+  Group,
+  Modal,
+  MultiSelect,
+  NumberInput,
+  SegmentedControl,
+  Select,
+  Stack,
+  TagsInput,
+  TextInput
+} from '@mantine/core'
 import { useForm } from '@mantine/form'
+import { useDisclosure } from '@mantine/hooks'
 import { useQueryClient } from '@tanstack/react-query'
 import { useLocation } from 'wouter'
-import { type Answer, call } from '../api.ts'
+import { KINDS, type Monitor, reportsByItself, saveMonitor, TARGETS, type Values, valuesOf } from './monitor-values.ts'
+import { useMonitorChoices } from './new-agent.tsx'
 import { ProblemAlert } from './problem-alert.tsx'
 import { useSubmit } from './use-submit.ts'
 
-type Monitor = Answer<'GET /v1/monitors/{id}'>
+type Form = ReturnType<typeof useForm<Values>>
 
-const KINDS = [
-  { value: 'push', label: 'Push URL: a script pings an address' },
-  { value: 'http', label: 'HTTP: an agent opens a URL' },
-  { value: 'tcp', label: 'TCP: an agent connects to a port' },
-  { value: 'heartbeat', label: 'Heartbeat: a program calls the API' }
-] as const
-type Kind = (typeof KINDS)[number]['value']
-
-const TARGETS: Partial<Record<string, string>> = { http: 'https://example.com/health', tcp: 'example.com:443' }
-
-interface Values {
-  name: string
-  kind: string
-  target: string
-  intervalSeconds: number
-  tags: string[]
+/** When the next heartbeat is expected. */
+function Timing({ form }: { form: Form }) {
+  const { kind, timing } = form.values
+  const scheduled = timing === 'schedule' && reportsByItself(kind)
+  return (
+    <>
+      {reportsByItself(kind) ? (
+        <SegmentedControl
+          aria-label="Expected"
+          data={[
+            { value: 'interval', label: 'By interval' },
+            { value: 'schedule', label: 'By schedule' }
+          ]}
+          {...form.getInputProps('timing')}
+        />
+      ) : null}
+      {scheduled ? (
+        <>
+          <TextInput
+            label="Schedule"
+            description="As in a crontab: minute, hour, day, month, weekday."
+            placeholder="30 2 * * *"
+            required
+            {...form.getInputProps('schedule')}
+          />
+          <Select
+            label="Time zone"
+            data={Intl.supportedValuesOf('timeZone')}
+            searchable
+            limit={50}
+            {...form.getInputProps('timezone')}
+          />
+        </>
+      ) : (
+        <NumberInput
+          label="Interval in seconds"
+          description="How often a heartbeat is expected."
+          min={10}
+          required
+          {...form.getInputProps('intervalSeconds')}
+        />
+      )}
+    </>
+  )
 }
 
-async function save(monitor: Monitor | undefined, values: Values): Promise<string> {
-  const { name, kind, target, intervalSeconds, tags } = values
-  const common = { name, intervalSeconds, tags, ...(kind in TARGETS ? { target } : {}) }
-  if (monitor === undefined) {
-    return (await call('POST /v1/monitors', { body: { ...common, kind: kind as Kind } })).id
-  }
-  await call('PATCH /v1/monitors/{id}', { params: { id: monitor.id }, body: common })
-  return monitor.id
+function More({ form, ownId }: { form: Form; ownId: string | undefined }) {
+  const { kind } = form.values
+  const choices = useMonitorChoices().filter(({ value }) => value !== ownId)
+  return (
+    <Stack>
+      <NumberInput
+        label="Grace in seconds"
+        description="How late a heartbeat may be. Empty: a fifth of the interval, at least 30."
+        min={0}
+        {...form.getInputProps('graceSeconds')}
+      />
+      {reportsByItself(kind) ? null : (
+        <NumberInput
+          label="Time-out in seconds"
+          description="Empty: 10."
+          min={1}
+          {...form.getInputProps('timeoutSeconds')}
+        />
+      )}
+      {kind === 'push' ? (
+        <NumberInput
+          label="Longest run in seconds"
+          description="A run that said it starts and has not ended by then is down. Empty: no bound."
+          min={1}
+          {...form.getInputProps('maxRuntimeSeconds')}
+        />
+      ) : null}
+      <Group grow align="flex-start">
+        <NumberInput
+          label="Confirmations"
+          description="Reports of down in a row before it is."
+          min={1}
+          {...form.getInputProps('confirmations')}
+        />
+        <NumberInput
+          label="Recoveries"
+          description="Reports of up in a row before it is."
+          min={1}
+          {...form.getInputProps('recoveries')}
+        />
+      </Group>
+      <MultiSelect
+        label="Depends on"
+        description="While one of them is down, nobody is told of this one."
+        data={choices}
+        searchable
+        clearable
+        {...form.getInputProps('parentIds')}
+      />
+      <TagsInput label="Tags" {...form.getInputProps('tags')} />
+    </Stack>
+  )
 }
 
 /** Creates a monitor, or changes the given one. */
 export function MonitorDialog({ monitor, onClose }: { monitor?: Monitor; onClose: () => void }) {
   const queries = useQueryClient()
   const [, navigate] = useLocation()
-  const initialValues: Values = {
-    name: monitor?.name ?? '',
-    kind: monitor?.kind ?? 'push',
-    target: monitor?.target ?? '',
-    intervalSeconds: monitor?.intervalSeconds ?? 60,
-    tags: monitor?.tags ?? []
-  }
-  const form = useForm({ initialValues })
+  const [more, { toggle }] = useDisclosure(monitor !== undefined)
+  const form = useForm({ initialValues: valuesOf(monitor) })
   const { fault, busy, onSubmit } = useSubmit(form, async (values) => {
-    const id = await save(monitor, values)
+    const id = await saveMonitor(monitor, values)
     await queries.invalidateQueries({ queryKey: ['monitors'] })
     onClose()
     navigate(`/monitors/${id}`)
   })
   const placeholder = TARGETS[form.values.kind]
+  const title = monitor === undefined ? 'New monitor' : `Change ${monitor.name}`
   return (
-    <Modal
-      opened
-      onClose={onClose}
-      title={monitor === undefined ? 'New monitor' : `Change ${monitor.name}`}
-      closeButtonProps={{ 'aria-label': 'Close' }}
-    >
+    <Modal opened onClose={onClose} title={title} closeButtonProps={{ 'aria-label': 'Close' }}>
       <form onSubmit={onSubmit} noValidate>
         <Stack>
           <ProblemAlert error={fault} />
@@ -72,14 +148,15 @@ export function MonitorDialog({ monitor, onClose }: { monitor?: Monitor; onClose
           {placeholder === undefined ? null : (
             <TextInput label="Target" required placeholder={placeholder} {...form.getInputProps('target')} />
           )}
-          <NumberInput
-            label="Interval in seconds"
-            description="How often a heartbeat is expected."
-            min={10}
-            required
-            {...form.getInputProps('intervalSeconds')}
-          />
-          <TagsInput label="Tags" {...form.getInputProps('tags')} />
+          <Timing form={form} />
+          <Group>
+            <Button variant="subtle" size="compact-sm" onClick={toggle} aria-expanded={more}>
+              {more ? 'Fewer options' : 'More options'}
+            </Button>
+          </Group>
+          <Collapse expanded={more}>
+            <More form={form} ownId={monitor?.id} />
+          </Collapse>
           <Group justify="flex-end">
             <Button variant="default" onClick={onClose}>
               Cancel
