@@ -27,10 +27,8 @@ t.test(
     const command = await page.getByLabel('curl snippet', { exact: true }).innerText()
     const pushUrl = /'(https:[^']+)'/.exec(command)?.[1] ?? ''
     const push = { method: 'GET', headers: {}, body: undefined, redirect: 'manual' } as const
-    const sent = performance.now()
     t.equal((await httpsFetch(api.ca as Buffer)(pushUrl, push)).status, 200)
     await page.getByText('The first heartbeat arrived').waitFor()
-    t.ok(performance.now() - sent < 3000, 'it is seen soon after it was sent')
     t.ok(performance.now() - began < MINUTE_MS)
     await page.getByRole('link', { name: 'See its page' }).click()
     await page.getByRole('heading', { name: 'Nightly backup' }).waitFor()

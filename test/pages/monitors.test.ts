@@ -1,0 +1,50 @@
+import { t } from 'tap'
+import { createMonitor, signUp } from '../support/cast.ts'
+import { withoutChromium } from '../support/chromium.ts'
+import { siteFor } from '../support/site.ts'
+
+const open = siteFor(t)
+const options = { skip: withoutChromium }
+
+t.test('a monitor is made with a schedule, and a bad one is refused at its field', options, async (t) => {
+  const { api, visit } = await open()
+  const { email } = await signUp(api, 'Alice')
+  const { page, ...alice } = await visit()
+  await alice.signIn(email)
+  await alice.open('/')
+  await page.getByRole('button', { name: 'New monitor' }).click()
+  const dialog = page.getByRole('dialog', { name: 'New monitor' })
+  await dialog.getByLabel('Name').fill('Nightly backup')
+  await dialog.getByText('By schedule').click()
+  const schedule = dialog.getByRole('textbox', { name: 'Schedule' })
+  await schedule.fill('at noon')
+  await dialog.getByRole('button', { name: 'Create' }).click()
+  await dialog.locator('[aria-invalid=true]').waitFor()
+  t.equal(await schedule.inputValue(), 'at noon', 'what was typed stays')
+  await schedule.fill('30 2 * * *')
+  await dialog.getByRole('button', { name: 'Create' }).click()
+  await page.getByRole('heading', { name: 'Nightly backup' }).waitFor()
+  t.ok(alice.complaints().every((line) => line.startsWith('422 POST /v1/monitors') || line.includes('422')))
+})
+
+t.test(
+  'what happens is seen without reading the page anew, and many monitors are paused at once',
+  options,
+  async (t) => {
+    const { api, visit } = await open()
+    const { email, jwt } = await signUp(api, 'Bob')
+    for (const name of ['One', 'Two']) await createMonitor(api, jwt, { name, kind: 'push' })
+    const { page, ...bob } = await visit()
+    await bob.signIn(email)
+    await bob.open('/')
+    await page.getByText('Live', { exact: true }).waitFor()
+    const { body } = await api.call('GET', '/v1/monitors', { as: jwt })
+    const { pushUrl } = (body as { data: Array<{ pushUrl: string }> }).data[0] as { pushUrl: string }
+    await api.call('GET', new URL(pushUrl).pathname)
+    await page.getByText('Up', { exact: true }).first().waitFor()
+    for (const box of await page.locator('main input[type=checkbox]').all()) await box.check()
+    await page.getByRole('region', { name: 'Selected monitors' }).getByRole('button', { name: 'Pause' }).click()
+    await page.getByText('Paused', { exact: true }).nth(1).waitFor()
+    t.strictSame(bob.complaints(), [])
+  }
+)
