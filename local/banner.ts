@@ -27,7 +27,7 @@ export function bannerOf({ installation, dataDir, milliseconds, more = [] }: Fac
   const lines = [
     `Pulsegate is ready (${(milliseconds / 1_000).toFixed(1)} s)`,
     '',
-    `  start page ${appUrl}`,
+    `  dashboard  ${appUrl}`,
     `  API        ${apiUrl}   (${apiUrl}/openapi.json)`,
     `  ingest     ${ingestUrl}`,
     ...(caFile === undefined ? [] : [`  CA file    ${caFile}   (generated: clients have to trust it)`]),
@@ -37,7 +37,7 @@ export function bannerOf({ installation, dataDir, milliseconds, more = [] }: Fac
     ...(more.length > 0
       ? more.map((line) => `  ${line}`)
       : [
-          '  Next, make an account:',
+          `  Next: open ${appUrl}/signup, or the same without a browser:`,
           `    curl -s ${trust}-H 'content-type: application/json' ${apiUrl}/v1/auth/signup \\`,
           `      -d '${NEW_ACCOUNT}'`
         ]),
