@@ -61,13 +61,14 @@ async function insertAgents(db: Database, agents: readonly FleetAgent[], secrets
   )
 }
 
+/** Their interval is a day: they are silent between the measurements, which must not begin with all of them coming back. */
 async function insertMonitors(db: Database, agents: readonly FleetAgent[]): Promise<void> {
   const monitorIds = agents.flatMap((agent) => agent.monitorIds)
   const agentIds = agents.flatMap((agent) => agent.monitorIds.map(() => agent.id))
   await db.query(
     `insert into monitors
        (id, organization_id, name, kind, target, interval_seconds, grace_seconds, timeout_seconds)
-     select monitor_id, a.organization_id, 'bench', 'http', 'https://example.com/', 60, 60, 10
+     select monitor_id, a.organization_id, 'bench', 'http', 'https://example.com/', 86400, 60, 10
      from unnest($1::uuid[], $2::uuid[]) with ordinality as one (monitor_id, agent_id, place)
        join agents a on a.id = one.agent_id
      order by place`,
