@@ -24,7 +24,7 @@ t.test('a monitor is made with a schedule, and a bad one is refused at its field
   await schedule.fill('30 2 * * *')
   await dialog.getByRole('button', { name: 'Create' }).click()
   await page.getByRole('heading', { name: 'Nightly backup' }).waitFor()
-  t.ok(alice.complaints().every((line) => line.startsWith('422 POST /v1/monitors') || line.includes('422')))
+  t.strictSame(alice.complaints(), ['422 POST /v1/monitors'])
 })
 
 t.test(
