@@ -12,9 +12,11 @@ import {
   insertChannel,
   listChannels,
   lockChannel,
+  replaceChannelSecret,
+  type SeenChannelRow,
   updateChannel
 } from '../../shared/store/channels.ts'
-import { type DeliveryRow, insertTest, listDeliveries } from '../../shared/store/deliveries.ts'
+import { type DeliveryRow, insertTest, listDeliveries, resendDelivery } from '../../shared/store/deliveries.ts'
 import { lockOrganization } from '../../shared/store/organizations.ts'
 import { AddressRefused } from '../../shared/webhooks/address-guard.ts'
 import { sendWebhook } from '../../shared/webhooks/send.ts'
@@ -30,19 +32,21 @@ const TEST_TYPE = 'channel.test'
 /** Longest wait for DNS when a channel is made; the delivery looks again. */
 const RESOLVE_MS = 3000
 
-function toChannel(row: ChannelRow): ChannelAnswer {
-  const { id, kind, name, url, events, enabled } = row
-  return { id, kind, name, url, events, enabled, createdAt: formatTimestamp(row.created_at.getTime()) }
-}
-
 function timeOf(time: Date | null): string | null {
   return time === null ? null : formatTimestamp(time.getTime())
+}
+
+function toChannel(row: SeenChannelRow): ChannelAnswer {
+  const { id, kind, name, url, events, enabled } = row
+  const createdAt = formatTimestamp(row.created_at.getTime())
+  return { id, kind, name, url, events, enabled, failingSince: timeOf(row.failing_since), createdAt }
 }
 
 function toDelivery(row: DeliveryRow): DeliveryAnswer {
   return {
     id: row.id,
     type: row.type,
+    body: row.body,
     status: row.status,
     attempts: row.attempts,
     createdAt: formatTimestamp(row.created_at.getTime()),
@@ -59,7 +63,7 @@ function targetOf({ id, name }: { id: string; name: string }) {
 }
 
 /** @throws AppError not_found */
-function found(row: ChannelRow | undefined): ChannelRow {
+function found<R extends ChannelRow>(row: R | undefined): R {
   if (row === undefined) throw new AppError('not_found')
   return row
 }
@@ -87,7 +91,15 @@ async function requirePublic({ webhookGuard }: Parts, url: string): Promise<void
 
 type ChannelHandlers = Pick<
   Handlers,
-  'listChannels' | 'createChannel' | 'readChannel' | 'patchChannel' | 'deleteChannel' | 'testChannel' | 'listDeliveries'
+  | 'listChannels'
+  | 'createChannel'
+  | 'readChannel'
+  | 'patchChannel'
+  | 'deleteChannel'
+  | 'rotateChannelSecret'
+  | 'testChannel'
+  | 'listDeliveries'
+  | 'resendDelivery'
 >
 
 type Readers = 'listChannels' | 'readChannel' | 'listDeliveries'
@@ -143,8 +155,40 @@ function createTester({ db, secrets, webhookGuard, clock }: Parts): Pick<Channel
       })
       const { delivered, statusCode: status_code, error, response } = outcome
       const times = { next_at: at, last_attempt_at: at, created_at: at }
-      const row = { id, type: TEST_TYPE, attempts: 1, status_code, error, response, ...times }
+      const row = { id, type: TEST_TYPE, body, attempts: 1, status_code, error, response, ...times }
       return { status: 200, body: toDelivery({ ...row, status: delivered ? 'delivered' : 'failed' }) }
+    }
+  }
+}
+
+type Renewers = 'rotateChannelSecret' | 'resendDelivery'
+
+function createRenewers({ db, secrets, clock }: Parts): Pick<ChannelHandlers, Renewers> {
+  return {
+    rotateChannelSecret: async (call) => {
+      const { organizationId } = call.principal
+      const secret = mintWebhookSecret()
+      const row = await db.tenant(organizationId, async (tx) => {
+        const { id, name } = found(await lockChannel(tx, organizationId, call.params.id))
+        await replaceChannelSecret(tx, organizationId, id, secrets.seal(secret, channelContext(id)))
+        await audit(tx, call, 'channel.secret_rotated', { target: targetOf({ id, name }) })
+        return found(await findChannel(tx, organizationId, id))
+      })
+      return { status: 200, body: { ...toChannel(row), secret }, headers: NO_STORE }
+    },
+
+    resendDelivery: async (call) => {
+      const { organizationId } = call.principal
+      const { id: channelId, deliveryId } = call.params
+      const row = await db.tenant(organizationId, async (tx) => {
+        const channel = found(await lockChannel(tx, organizationId, channelId))
+        const message = { organizationId, channelId, id: deliveryId }
+        const delivery = await resendDelivery(tx, message, new Date(clock()))
+        if (delivery === undefined) throw new AppError('not_found')
+        await audit(tx, call, 'channel.message_resent', { target: targetOf(channel), details: { deliveryId } })
+        return delivery
+      })
+      return { status: 202, body: toDelivery(row) }
     }
   }
 }
@@ -154,6 +198,7 @@ export function createChannelHandlers(parts: Parts): ChannelHandlers {
   return {
     ...createReaders(parts),
     ...createTester(parts),
+    ...createRenewers(parts),
 
     createChannel: async (call) => {
       const { body } = call
@@ -200,7 +245,7 @@ export function createChannelHandlers(parts: Parts): ChannelHandlers {
         const fields = named.filter((field) => !isDeepStrictEqual(before[field], after[field]))
         if (fields.length > 0)
           await audit(tx, call, 'channel.changed', { target: targetOf(after), details: { fields } })
-        return after
+        return found(await findChannel(tx, organizationId, params.id))
       })
       return { status: 200, body: toChannel(row) }
     },

@@ -1,14 +1,10 @@
 import { v7 as uuidv7 } from 'uuid'
-import {
-  MAX_MAINTENANCE_MINUTES,
-  type MaintenanceAnswer,
-  type MaintenanceBody
-} from '../../shared/contract/maintenance.ts'
+import type { MaintenanceAnswer } from '../../shared/contract/maintenance.ts'
 import type { Queryable } from '../../shared/db.ts'
-import { AppError, type FieldFault } from '../../shared/errors.ts'
-import { formatTimestamp, parseTimestamp } from '../../shared/protocol/timestamp.ts'
-import { isTimezone, scheduleFault, shortestGap, slotsAfter } from '../../shared/schedule/cron.ts'
-import { spansOf, type WindowTimes } from '../../shared/schedule/maintenance.ts'
+import { AppError } from '../../shared/errors.ts'
+import { formatTimestamp } from '../../shared/protocol/timestamp.ts'
+import { slotsAfter } from '../../shared/schedule/cron.ts'
+import { endAt, type WindowTimes } from '../../shared/schedule/maintenance.ts'
 import {
   endMaintenance,
   findMaintenance,
@@ -25,102 +21,31 @@ import type { Handlers } from '../http/contract.ts'
 import { cutPage, readCursor, UUID_CURSOR, writeCursor } from '../http/cursor.ts'
 import { validationFailed } from '../http/validate.ts'
 import type { Parts } from '../parts.ts'
-
-/** A window may begin this often at most, in seconds. */
-const SHORTEST_GAP = 3600
-const MS_PER_MINUTE = 60_000
-
-type Fields = Pick<MaintenanceBody, 'from' | 'to' | 'schedule' | 'timezone' | 'durationMinutes' | 'monitorIds' | 'tags'>
-
-function fault(pointer: string, detail: string, code = 'invalid_value'): FieldFault {
-  return { pointer, code, detail }
-}
-
-function onceFaults({ from, to }: Fields, now: number): FieldFault[] {
-  if (from === undefined) return [fault('/from', 'Tell when it begins.', 'missing_field')]
-  if (to === undefined) return [fault('/to', 'Tell when it ends.', 'missing_field')]
-  const [begin, end] = [parseTimestamp(from), parseTimestamp(to)]
-  if (end <= begin) return [fault('/to', 'The end has to be after the begin.')]
-  if (end <= now) return [fault('/to', 'This is over already; nothing becomes maintenance after the fact.')]
-  if (end - begin > MAX_MAINTENANCE_MINUTES * MS_PER_MINUTE) return [fault('/to', 'Maintenance takes 31 days at most.')]
-  return []
-}
-
-function recurringFaults({ schedule, timezone = 'UTC', durationMinutes }: Fields, now: number): FieldFault[] {
-  const faults: FieldFault[] = []
-  if (schedule === undefined) faults.push(fault('/schedule', 'Tell when it begins.', 'missing_field'))
-  if (durationMinutes === undefined) faults.push(fault('/durationMinutes', 'Tell how long it takes.', 'missing_field'))
-  if (!isTimezone(timezone)) {
-    faults.push(fault('/timezone', 'Use a name of the IANA database, such as Europe/Berlin.', 'unknown_timezone'))
-  }
-  if (faults.length > 0 || schedule === undefined || durationMinutes === undefined) return faults
-  const wrong = scheduleFault(schedule, timezone, now)
-  if (wrong !== null) return [fault('/schedule', wrong, 'invalid_schedule')]
-  const gap = shortestGap(schedule, timezone, now)
-  if (gap < SHORTEST_GAP) return [fault('/schedule', 'Maintenance begins once an hour at most.', 'invalid_schedule')]
-  if (gap < durationMinutes * 60) {
-    return [fault('/durationMinutes', 'The next one would begin before this one ends; make it shorter.')]
-  }
-  return []
-}
-
-function isRecurring({ schedule, timezone, durationMinutes }: Fields): boolean {
-  return schedule !== undefined || timezone !== undefined || durationMinutes !== undefined
-}
-
-function isOnce({ from, to }: Fields): boolean {
-  return from !== undefined || to !== undefined
-}
-
-/** @throws AppError validation_failed when it can never be, or is not told what for. */
-function check(fields: Fields, now: number): void {
-  const { monitorIds = [], tags = [] } = fields
-  const faults: FieldFault[] = []
-  if (isRecurring(fields) && isOnce(fields)) {
-    faults.push(fault('/schedule', 'Tell from and to, or schedule and durationMinutes, not both.'))
-  } else faults.push(...(isRecurring(fields) ? recurringFaults(fields, now) : onceFaults(fields, now)))
-  if (monitorIds.length > 0 && tags.length > 0) faults.push(fault('/tags', 'Name monitors or tags, not both.'))
-  if (monitorIds.length + tags.length === 0)
-    faults.push(fault('/monitorIds', 'Name monitors or tags.', 'missing_field'))
-  if (faults.length > 0) throw validationFailed(faults)
-}
-
-/** Of checked fields. */
-function toTimes({ from = '', to = '', schedule, timezone = 'UTC', durationMinutes = 0 }: Fields): WindowTimes {
-  return schedule === undefined
-    ? { startsAt: parseTimestamp(from), endsAt: parseTimestamp(to) }
-    : { schedule, timezone, durationMinutes }
-}
-
-/** The window with the change; what is told of the other kind, or of the other way to name monitors, replaces it. */
-function merge(row: MaintenanceRow, body: MaintenanceBody): Fields {
-  const { starts_at, ends_at, schedule, timezone, duration_minutes, tags, monitor_ids } = row
-  const once = { ...(starts_at && { from: starts_at.toISOString() }), ...(ends_at && { to: ends_at.toISOString() }) }
-  const again = {
-    ...(schedule && { schedule }),
-    ...(timezone && { timezone }),
-    ...(duration_minutes && { durationMinutes: duration_minutes })
-  }
-  const times = isOnce(body) === isRecurring(body) ? { ...once, ...again } : isOnce(body) ? once : again
-  const scope = body.tags !== undefined || body.monitorIds !== undefined ? {} : { tags, monitorIds: monitor_ids }
-  return { ...times, ...scope, ...body }
-}
+import { check, type Fields, fault, merge, tellsTimes, toTimes } from './maintenance-fields.ts'
 
 function nextBegin(times: WindowTimes, now: number): number | null {
   if ('startsAt' in times) return times.startsAt > now ? times.startsAt : null
   return slotsAfter(times.schedule, times.timezone, now, 1)[0] ?? null
 }
 
+/** When what is now ends, or null. */
+function untilOf(row: MaintenanceRow, now: number): number | null {
+  const end = endAt(timesOf(row), { from: row.valid_from.getTime(), to: Number.POSITIVE_INFINITY }, now)
+  return end > now ? end : null
+}
+
 function toAnswer(row: MaintenanceRow, now: number): MaintenanceAnswer {
   const times = timesOf(row)
   const next = nextBegin(times, now)
+  const until = untilOf(row, now)
   return {
     id: row.id,
     title: row.title,
     ...('startsAt' in times ? { from: formatTimestamp(times.startsAt), to: formatTimestamp(times.endsAt) } : times),
     monitorIds: row.monitor_ids,
     tags: row.tags,
-    active: spansOf(times, { from: Math.max(now, row.valid_from.getTime()), to: now + 1 }).length > 0,
+    active: until !== null,
+    until: until === null ? null : formatTimestamp(until),
     next: next === null ? null : formatTimestamp(next),
     createdAt: formatTimestamp(row.created_at.getTime())
   }
@@ -150,7 +75,12 @@ function targetOf({ id, title }: { id: string; title: string }) {
 
 type MaintenanceHandlers = Pick<
   Handlers,
-  'listMaintenance' | 'createMaintenance' | 'readMaintenance' | 'patchMaintenance' | 'deleteMaintenance'
+  | 'listMaintenance'
+  | 'createMaintenance'
+  | 'readMaintenance'
+  | 'patchMaintenance'
+  | 'endMaintenance'
+  | 'deleteMaintenance'
 >
 
 function createReaders({ db, clock }: Parts): Pick<MaintenanceHandlers, 'listMaintenance' | 'readMaintenance'> {
@@ -169,12 +99,12 @@ function createReaders({ db, clock }: Parts): Pick<MaintenanceHandlers, 'listMai
   }
 }
 
-/** Writes a version that holds from now on. */
+/** Writes a version that holds from then on. */
 async function write(
   tx: Queryable,
   organizationId: string,
   window: { id: string; title: string; fields: Fields; createdAt: number },
-  now: number
+  validFrom: number
 ): Promise<MaintenanceRow> {
   const { id, title, fields, createdAt } = window
   await insertMaintenance(tx, organizationId, {
@@ -185,9 +115,55 @@ async function write(
     tags: [...new Set(fields.tags)],
     monitorKeys: await keysOf(tx, organizationId, fields.monitorIds ?? []),
     createdAt: new Date(createdAt),
-    validFrom: new Date(now)
+    validFrom: new Date(validFrom)
   })
   return found(await findMaintenance(tx, organizationId, id))
+}
+
+/** Ends the version that stands, and begins the one that follows it. */
+async function replace(
+  tx: Queryable,
+  organizationId: string,
+  before: MaintenanceRow,
+  {
+    title = before.title,
+    fields,
+    validFrom,
+    now
+  }: { title?: string | undefined; fields: Fields; validFrom: number; now: number }
+): Promise<MaintenanceRow> {
+  await endMaintenance(tx, organizationId, before.version, new Date(now))
+  const window = { id: before.id, title, fields, createdAt: before.created_at.getTime() }
+  const after = await write(tx, organizationId, window, validFrom)
+  await reconsiderAlerts(tx, organizationId, new Date(now))
+  return after
+}
+
+/** What once was to go on ends now; what recurs holds again when that which is now would have been over. */
+function endedAt(row: MaintenanceRow, until: number, now: number): { fields: Fields; validFrom: number } {
+  const fields = merge(row, {})
+  if (row.starts_at === null) return { fields, validFrom: until }
+  // A window is never empty.
+  const to = Math.max(now, row.starts_at.getTime() + 1)
+  return { fields: { ...fields, to: formatTimestamp(to) }, validFrom: to }
+}
+
+function createEnder({ db, clock }: Parts): Pick<MaintenanceHandlers, 'endMaintenance'> {
+  return {
+    endMaintenance: async (call) => {
+      const { organizationId } = call.principal
+      const row = await db.tenant(organizationId, async (tx) => {
+        const before = found(await lockMaintenance(tx, organizationId, call.params.id))
+        const now = clock()
+        const until = untilOf(before, now)
+        if (until === null) return before
+        const after = await replace(tx, organizationId, before, { ...endedAt(before, until, now), now })
+        await audit(tx, call, 'maintenance.ended', { target: targetOf(after) })
+        return after
+      })
+      return { status: 200, body: toAnswer(row, clock()) }
+    }
+  }
 }
 
 export function createMaintenanceHandlers(parts: Parts): MaintenanceHandlers {
@@ -195,6 +171,7 @@ export function createMaintenanceHandlers(parts: Parts): MaintenanceHandlers {
 
   return {
     ...createReaders(parts),
+    ...createEnder(parts),
 
     createMaintenance: async (call) => {
       const { principal, body } = call
@@ -215,12 +192,11 @@ export function createMaintenanceHandlers(parts: Parts): MaintenanceHandlers {
       const row = await db.tenant(organizationId, async (tx) => {
         const before = found(await lockMaintenance(tx, organizationId, params.id))
         const fields = merge(before, body)
-        check(fields, clock())
-        await endMaintenance(tx, organizationId, before.version, new Date(clock()))
-        const title = body.title ?? before.title
-        const window = { id: before.id, title, fields, createdAt: before.created_at.getTime() }
-        const after = await write(tx, organizationId, window, clock())
-        await reconsiderAlerts(tx, organizationId, new Date(clock()))
+        const now = clock()
+        check(fields, now)
+        // An end that somebody brought about stays, unless the times are others now.
+        const validFrom = tellsTimes(body) ? now : Math.max(now, before.valid_from.getTime())
+        const after = await replace(tx, organizationId, before, { title: body.title, fields, validFrom, now })
         await audit(tx, call, 'maintenance.changed', {
           target: targetOf(after),
           details: { fields: Object.keys(body) }

@@ -50,6 +50,9 @@ export const channelSchema = z
     url: z.string(),
     events: z.array(z.enum(CHANNEL_EVENTS)),
     enabled: z.boolean(),
+    failingSince: timeField
+      .nullable()
+      .meta({ description: 'Since when no message was taken; null: the last one was.' }),
     createdAt: timeField
   })
   .meta({ id: 'Channel' })
@@ -63,13 +66,16 @@ export const channelPageSchema = z
   .object({ data: z.array(channelSchema), nextCursor: nextCursorField })
   .meta({ id: 'ChannelPage' })
 
+const deliveryParamsSchema = idParamsSchema.extend({ deliveryId: z.uuid() })
+
 export const DELIVERY_STATUSES = ['waiting', 'delivered', 'failed'] as const
 
 export const deliverySchema = z
   .object({
     id: idField.meta({ description: 'The webhook-id, the same for every try.' }),
     type: z.string(),
-    status: z.enum(DELIVERY_STATUSES).meta({ description: 'failed: given up after 24 hours.' }),
+    body: z.string().meta({ description: 'What is posted, byte for byte.' }),
+    status: z.enum(DELIVERY_STATUSES).meta({ description: 'failed: a test that failed, or given up after 24 hours.' }),
     attempts: z.number().int(),
     createdAt: timeField,
     lastAttemptAt: timeField.nullable(),
@@ -134,6 +140,15 @@ export const alertRoutes = {
     params: idParamsSchema,
     answers: DONE_ANSWER
   },
+  rotateChannelSecret: {
+    method: 'POST',
+    path: '/v1/alerts/channels/{id}/rotate',
+    auth: 'channels:write',
+    tag: 'Alerts',
+    summary: 'Give a channel a new secret; from now on every try is signed with it.',
+    params: idParamsSchema,
+    answers: { 200: { description: 'The channel with its new secret.', schema: channelWithSecretSchema } }
+  },
   testChannel: {
     method: 'POST',
     path: '/v1/alerts/channels/{id}/test',
@@ -153,5 +168,14 @@ export const alertRoutes = {
     query: pageQuerySchema,
     answers: { 200: { description: 'One page.', schema: deliveryPageSchema } },
     problems: ['invalid_cursor']
+  },
+  resendDelivery: {
+    method: 'POST',
+    path: '/v1/alerts/channels/{id}/deliveries/{deliveryId}/resend',
+    auth: 'channels:write',
+    tag: 'Alerts',
+    summary: 'Send a message again as soon as may be, with its webhook-id, whatever became of it before.',
+    params: deliveryParamsSchema,
+    answers: { 202: { description: 'It waits to be sent.', schema: deliverySchema } }
   }
 } as const satisfies Record<string, Route>

@@ -56,6 +56,7 @@ export const maintenanceSchema = z
     monitorIds: z.array(idField),
     tags: z.array(z.string()),
     active: z.boolean().meta({ description: 'Is it now?' }),
+    until: timeField.nullable().meta({ description: 'When what is now ends; null when nothing is.' }),
     next: timeField.nullable().meta({ description: 'Its next begin; null when there is none.' }),
     createdAt: timeField
   })
@@ -105,6 +106,15 @@ export const maintenanceRoutes = {
     summary: 'Change a maintenance window from now on.',
     params: idParamsSchema,
     body: patchMaintenanceBodySchema,
+    answers: { 200: { description: 'The window as it is now.', schema: maintenanceSchema } }
+  },
+  endMaintenance: {
+    method: 'POST',
+    path: '/v1/maintenance/{id}/end',
+    auth: 'maintenance:write',
+    tag: 'Maintenance',
+    summary: 'End what is now. A recurring window goes on at its next begin; one that is not now stays as it is.',
+    params: idParamsSchema,
     answers: { 200: { description: 'The window as it is now.', schema: maintenanceSchema } }
   },
   deleteMaintenance: {

@@ -76,7 +76,7 @@ export function endOfMaintenance(windows: readonly { times: WindowTimes; valid: 
 const LONGEST_MS = 31 * 86_400_000
 
 /** When the occurrence that holds at this time ends, else the time itself. */
-function endAt(times: WindowTimes, valid: Span, at: number): number {
+export function endAt(times: WindowTimes, valid: Span, at: number): number {
   if (at < valid.from || at >= valid.to) return at
   const [span] = spansOf(times, { from: at, to: at + 1 })
   if (span === undefined) return at

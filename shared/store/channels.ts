@@ -12,7 +12,21 @@ export interface ChannelRow {
   created_at: Date
 }
 
+/** With what its deliveries tell. */
+export interface SeenChannelRow extends ChannelRow {
+  /** When the first of the messages was made that it has not taken since the last one that it took. */
+  failing_since: Date | null
+}
+
 const COLUMNS = 'id, kind, name, url, secret_sealed, events, enabled, created_at'
+/** Both look-ups stay within the channel's part of the index on (channel_id, id). */
+const SEEN = `select ${COLUMNS}, (
+    select min(d.created_at) from alert_deliveries d
+    where d.channel_id = c.id and d.status <> 'delivered' and d.error is not null and d.last_attempt_at > coalesce((
+      select max(taken.last_attempt_at) from alert_deliveries taken
+      where taken.channel_id = c.id and taken.status = 'delivered'), '-infinity')
+  ) as failing_since
+  from alert_channels c`
 
 /** What a secret is sealed for. */
 export function channelContext(channelId: string): string {
@@ -25,23 +39,24 @@ export function listChannels(
   organizationId: string,
   after: string | null,
   limit: number
-): Promise<ChannelRow[]> {
-  return db.query<ChannelRow>(
-    `select ${COLUMNS} from alert_channels
+): Promise<SeenChannelRow[]> {
+  return db.query<SeenChannelRow>(
+    `${SEEN}
      where organization_id = $1 and ($2::uuid is null or id < $2) order by id desc limit $3`,
     [organizationId, after, limit]
   )
 }
 
-export async function findChannel(db: Queryable, organizationId: string, id: string): Promise<ChannelRow | undefined> {
-  const [row] = await db.query<ChannelRow>(
-    `select ${COLUMNS} from alert_channels where organization_id = $1 and id = $2`,
-    [organizationId, id]
-  )
+export async function findChannel(
+  db: Queryable,
+  organizationId: string,
+  id: string
+): Promise<SeenChannelRow | undefined> {
+  const [row] = await db.query<SeenChannelRow>(`${SEEN} where organization_id = $1 and id = $2`, [organizationId, id])
   return row
 }
 
-/** As `findChannel`, and nobody else changes it until this transaction ends. */
+/** Nobody else changes it until this transaction ends. */
 export async function lockChannel(db: Queryable, organizationId: string, id: string): Promise<ChannelRow | undefined> {
   const [row] = await db.query<ChannelRow>(
     `select ${COLUMNS} from alert_channels where organization_id = $1 and id = $2 for no key update`,
@@ -80,6 +95,19 @@ export async function updateChannel(
     'update alert_channels set name = $3, url = $4, events = $5, enabled = $6 where organization_id = $1 and id = $2',
     [organizationId, id, name, url, events, enabled]
   )
+}
+
+export async function replaceChannelSecret(
+  db: Queryable,
+  organizationId: string,
+  id: string,
+  sealed: Buffer
+): Promise<void> {
+  await db.query('update alert_channels set secret_sealed = $3 where organization_id = $1 and id = $2', [
+    organizationId,
+    id,
+    sealed
+  ])
 }
 
 export async function deleteChannel(db: Queryable, organizationId: string, id: string): Promise<void> {

@@ -4,6 +4,7 @@ import type { Outcome } from '../webhooks/send.ts'
 export interface DeliveryRow {
   id: string
   type: string
+  body: string
   status: 'waiting' | 'delivered' | 'failed'
   attempts: number
   next_at: Date
@@ -24,6 +25,8 @@ export interface NewDelivery {
   body: string
 }
 
+const COLUMNS = 'id, type, body, status, attempts, next_at, last_attempt_at, status_code, error, response, created_at'
+
 /** Newest first: ids are UUIDv7. */
 export function listDeliveries(
   db: Queryable,
@@ -33,11 +36,24 @@ export function listDeliveries(
   limit: number
 ): Promise<DeliveryRow[]> {
   return db.query<DeliveryRow>(
-    `select id, type, status, attempts, next_at, last_attempt_at, status_code, error, response, created_at
-     from alert_deliveries
+    `select ${COLUMNS} from alert_deliveries
      where organization_id = $1 and channel_id = $2 and ($3::uuid is null or id < $3) order by id desc limit $4`,
     [organizationId, channelId, after, limit]
   )
+}
+
+/** Puts a message back among those that wait; due at once. */
+export async function resendDelivery(
+  db: Queryable,
+  { organizationId, channelId, id }: { organizationId: string; channelId: string; id: string },
+  at: Date
+): Promise<DeliveryRow | undefined> {
+  const [row] = await db.query<DeliveryRow>(
+    `update alert_deliveries set status = 'waiting', next_at = $4
+     where organization_id = $1 and channel_id = $2 and id = $3 returning ${COLUMNS}`,
+    [organizationId, channelId, id, at]
+  )
+  return row
 }
 
 /** Waiting for their first try; one that is there already stays as it is. */

@@ -65,6 +65,42 @@ t.test('an answer that is not good is told, a redirect is not followed, and a lo
   t.equal(response?.length, 1024)
 })
 
+t.test('a new secret signs from then on, and the old one no longer', async (t) => {
+  const { id, secret: before = '' } = (await create()).body as Channel
+  const answer = await api.call('POST', `/v1/alerts/channels/${id}/rotate`, { as: alice.jwt })
+  t.match(answer, { status: 200, body: { id, name: 'Chat', secret: /^whsec_[\w+/]{43}=$/ } })
+  t.equal(answer.headers.get('cache-control'), 'no-store')
+  await test(id)
+  const [message] = receiver.received
+  if (message === undefined) throw new Error('nothing came')
+  t.ok(isSigned(message, (answer.body as Required<Channel>).secret))
+  t.notOk(isSigned(message, before))
+  const { body } = await api.call('GET', `/v1/audit?targetId=${id}&action=channel.secret_rotated`, { as: alice.jwt })
+  t.match(body, { data: [{ actor: { name: alice.email } }] })
+})
+
+t.test('a channel tells since when it fails, until it takes a message again', async (t) => {
+  const { id } = (await create()).body as Channel
+  const failingSince = async () =>
+    ((await api.call('GET', `/v1/alerts/channels/${id}`, { as: alice.jwt })).body as { failingSince: string | null })
+      .failingSince
+  t.equal(await failingSince(), null)
+  await test(id)
+  t.equal(await failingSince(), null)
+  receiver.answer = (response) => response.writeHead(500).end()
+  const { createdAt } = (await test(id)).body as { createdAt: string }
+  await test(id)
+  t.equal(await failingSince(), createdAt, 'since the first that it did not take')
+  const { body } = await api.call('GET', '/v1/alerts/channels', { as: alice.jwt })
+  t.match(
+    (body as { data: Channel[] }).data.find((channel) => channel.id === id),
+    { failingSince: createdAt }
+  )
+  receiver.answer = (response) => response.writeHead(204).end()
+  await test(id)
+  t.equal(await failingSince(), null)
+})
+
 t.test('a channel is renamed, switched off and deleted', async (t) => {
   const { id } = (await create()).body as Channel
   const path = `/v1/alerts/channels/${id}`

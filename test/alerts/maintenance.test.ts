@@ -61,6 +61,38 @@ t.test('what was maintenance stays so when the window is ended, and nothing beco
   t.same(await spans(monitor.id, begin - 2 * HOUR, begin + 9 * HOUR), [[begin, begin + HOUR]])
 })
 
+const end = (id: string, as = bob.jwt) => api.call('POST', `/v1/maintenance/${id}/end`, { as })
+
+t.test('maintenance that is now is ended and stays in the list as past', async (t) => {
+  const begin = now
+  const made = await create(once(begin, begin + 4 * HOUR))
+  t.match(made.body, { active: true, until: iso(begin + 4 * HOUR) })
+  now += HOUR
+  const ended = await end(idOf(made))
+  t.match(ended, { status: 200, body: { active: false, until: null, next: null, to: iso(begin + HOUR) } })
+  t.same(await spans(monitor.id, begin, begin + 9 * HOUR), [[begin, begin + HOUR]])
+  t.same((await end(idOf(made))).body, ended.body, 'what is over stays as it is')
+  const { body } = await api.call('GET', `/v1/audit?targetId=${idOf(made)}`, { as: alice.jwt })
+  t.match(body, { data: [{ action: 'maintenance.ended' }, { action: 'maintenance.created' }] })
+  expectProblem(t, await end(idOf(made), charlie.jwt), 404, 'not_found')
+})
+
+t.test('recurring maintenance that is ended goes on at its next begin, whatever its title', async (t) => {
+  const slot = Date.UTC(2027, 2, 27, 16)
+  const made = await create({ schedule: '0 16 * * *', durationMinutes: 120 })
+  now = slot + HOUR / 2
+  const next = slot + 24 * HOUR
+  t.match((await end(idOf(made))).body, { active: false, next: iso(next), schedule: '0 16 * * *' })
+  now += 60_000
+  const path = `/v1/maintenance/${idOf(made)}`
+  t.match(await api.call('PATCH', path, { as: bob.jwt, json: { title: 'Move' } }), { body: { active: false } })
+  t.same(await spans(monitor.id, slot, slot + 30 * HOUR), [
+    [slot, slot + HOUR / 2],
+    [next, next + 2 * HOUR]
+  ])
+  await api.call('DELETE', path, { as: bob.jwt })
+})
+
 t.test('tags name every monitor that has one of them', async (t) => {
   const json = { tags: ['db'] }
   await api.call('PATCH', `/v1/monitors/${pushMonitor.id}`, { as: alice.jwt, json })

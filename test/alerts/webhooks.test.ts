@@ -99,8 +99,8 @@ t.test('what fails is tried again, with the same id, a while later', async (t) =
   await waitFor(async () => (await deliveries.of(channel.id))[0]?.status === 'delivered')
 })
 
-t.test('a message is given up after 24 hours', async (t) => {
-  const { receiver, channel, monitor } = await sceneOf(t)
+t.test('a message is given up after 24 hours, and sent again when somebody asks for it', async (t) => {
+  const { receiver, channel, monitor, come } = await sceneOf(t)
   receiver.answer = (response) => response.writeHead(500).end()
   await report(monitor.id, 'down')
   await waitFor(async () => (await deliveries.of(channel.id))[0]?.statusCode === 500)
@@ -109,7 +109,17 @@ t.test('a message is given up after 24 hours', async (t) => {
     [channel.id]
   )
   await waitFor(async () => (await deliveries.of(channel.id))[0]?.status === 'failed')
-  t.match(await deliveries.of(channel.id), [{ status: 'failed', attempts: 2, nextAttemptAt: null }])
+  const [failed] = await deliveries.of(channel.id)
+  t.match(failed, { status: 'failed', attempts: 2, nextAttemptAt: null })
+  receiver.answer = (response) => response.writeHead(204).end()
+  const resent = await deliveries.resend(channel.id, failed?.id ?? '')
+  t.match(resent, { status: 202, body: { id: failed?.id, status: 'waiting' } })
+  const sent = await come(3)
+  t.equal(sent[2]?.headers['webhook-id'], failed?.id)
+  t.equal(sent[2]?.text, failed?.body)
+  await waitFor(async () => (await deliveries.of(channel.id))[0]?.status === 'delivered')
+  const { body } = await api.call('GET', `/v1/audit?targetId=${channel.id}`, { as: alice.jwt })
+  t.match(body, { data: [{ action: 'channel.message_resent', details: { deliveryId: failed?.id } }, {}] })
 })
 
 t.test('an outage within maintenance is told when the maintenance ends', async (t) => {

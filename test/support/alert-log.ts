@@ -11,6 +11,8 @@ export function openDeliveries(api: TestApi, jwt: string) {
       return body as ChannelAnswer & { secret: string }
     },
     deleteChannel: (id: string) => api.call('DELETE', `/v1/alerts/channels/${id}`, { as: jwt }),
+    resend: (channelId: string, id: string) =>
+      api.call('POST', `/v1/alerts/channels/${channelId}/deliveries/${id}/resend`, { as: jwt }),
     of: async (channelId: string): Promise<DeliveryAnswer[]> => {
       const { body } = await api.call('GET', `/v1/alerts/channels/${channelId}/deliveries`, { as: jwt })
       return (body as { data: DeliveryAnswer[] }).data

@@ -71,6 +71,12 @@ async function idOf(statement: string, value: string): Promise<string> {
   return row.id
 }
 
+const channelId = await insert(
+  `insert into alert_channels (id, organization_id, kind, name, url, secret_sealed, events)
+   values ($1, $2, 'webhook', 'Chat', 'https://example.com/', 'x', '{down}')`,
+  []
+)
+
 /** One of each thing that a path or a query names by its id. */
 const ours: Things = {
   monitors: monitor.id,
@@ -88,10 +94,11 @@ const ours: Things = {
      values ($1, $2, gen_random_uuid(), 'Update', now(), now() + interval '1 hour', now(), now())`,
     []
   ),
-  channels: await insert(
-    `insert into alert_channels (id, organization_id, kind, name, url, secret_sealed, events)
-     values ($1, $2, 'webhook', 'Chat', 'https://example.com/', 'x', '{down}')`,
-    []
+  channels: channelId,
+  deliveries: await insert(
+    `insert into alert_deliveries (id, organization_id, channel_id, type, body, status, next_at)
+     values ($1, $2, $3, 'channel.test', '{}', 'failed', now())`,
+    [channelId]
   ),
   sso: await insert(
     `insert into sso_connections (id, organization_id, provider, tenant, domain, proof_token)
