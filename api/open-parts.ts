@@ -84,6 +84,7 @@ export async function openParts({ config, log, stopWith }: Lifecycle<ApiConfig>)
     metrics,
     log,
     clock,
+    monotonic: () => performance.now(),
     defaultPlan
   }
 }

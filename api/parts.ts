@@ -62,6 +62,8 @@ export interface Parts {
   metrics: Metrics
   log: Log
   clock: () => number
+  /** Milliseconds that never jump. */
+  monotonic: () => number
   /** Plan of new organizations. */
   defaultPlan: string
 }

@@ -1,10 +1,11 @@
+import { formatTimestamp } from './protocol/timestamp.ts'
 import type { RedisClient } from './redis.ts'
+import type { NotedTransition } from './store/outbox.ts'
 
 /** What people who watch are told as it happens; the names are those of the server-sent events. */
-export interface LiveEvent {
-  readonly event: 'state' | 'heartbeat'
-  readonly data: { readonly monitorId: string } & Record<string, unknown>
-}
+export type LiveEvent =
+  | { readonly event: 'heartbeat'; readonly data: { readonly monitorId: string } & Record<string, unknown> }
+  | { readonly event: 'state' | 'presence' | 'maintenance' | 'resync'; readonly data: Record<string, unknown> }
 
 /** Events that were told together, with their place in the stream: `<ms>-<n>` of Redis. */
 export interface LiveEntry {
@@ -14,8 +15,8 @@ export interface LiveEntry {
 
 /** Who was away for so long at most misses nothing. */
 export const LIVE_KEPT_MS = 5 * 60_000
-/** So long after the last listener an organization's events go on into its stream, for who comes back. */
-const LISTENED_MS = LIVE_KEPT_MS + 60_000
+/** So long after the last listener an organization's events go on into its stream, and stay there, for who comes back. */
+export const LISTENED_MS = LIVE_KEPT_MS + 60_000
 /** Entries of one read. */
 const AT_ONCE = 200
 
@@ -28,6 +29,14 @@ function listenedKey(prefix: string): string {
   return `${prefix}:live-listened`
 }
 
+/** A change of state as an event. */
+export function stateEvent(
+  monitorId: string,
+  { from, to, at, reason }: Pick<NotedTransition, 'from' | 'to' | 'at' | 'reason'>
+): LiveEvent {
+  return { event: 'state', data: { monitorId, from, to, at: formatTimestamp(at.getTime()), reason } }
+}
+
 /** Events of one organization that belong together, as one entry. */
 export async function appendLive(
   client: RedisClient,
@@ -37,7 +46,7 @@ export async function appendLive(
   now: number
 ): Promise<void> {
   const key = streamKey(prefix, organizationId)
-  await client.xadd(key, 'MINID', '~', String(now - LIVE_KEPT_MS), '*', 'events', JSON.stringify(events))
+  await client.xadd(key, 'MINID', '~', String(now - LISTENED_MS), '*', 'events', JSON.stringify(events))
   await client.pexpire(key, LISTENED_MS)
 }
 
@@ -60,6 +69,16 @@ export async function lastLiveId(client: RedisClient, prefix: string, organizati
   return last?.[0] ?? null
 }
 
+/** Is the organization listened to? */
+export async function isListened(
+  client: RedisClient,
+  prefix: string,
+  organizationId: string,
+  now: number
+): Promise<boolean> {
+  return Number(await client.zscore(listenedKey(prefix), organizationId)) > now
+}
+
 /** Has the organization's events told from now on; returns whether they were before. */
 export async function listenLive(
   client: RedisClient,
@@ -69,10 +88,10 @@ export async function listenLive(
   now: number
 ): Promise<boolean> {
   const key = listenedKey(prefix)
-  const until = Number(await client.zscore(key, organizationId))
+  const wasListened = await isListened(client, prefix, organizationId, now)
   const names = monitorId === null ? [organizationId] : [organizationId, `${organizationId} ${monitorId}`]
   for (const name of names) await client.zadd(key, now + LISTENED_MS, name)
-  return until > now
+  return wasListened
 }
 
 /** The organizations that are listened to, each with the monitors that somebody wants in full. */

@@ -1,3 +1,4 @@
+import type { PRESENCES } from './contract/agents.ts'
 import type { RedisClient } from './redis.ts'
 
 /**
@@ -10,6 +11,12 @@ export interface AgentPresence {
   /** When a frame or a pong last came. */
   heardAt: number
 }
+
+export type Presence = (typeof PRESENCES)[number]
+
+/** How long an agent may be silent. */
+const ONLINE_MS = 60_000
+const STALE_MS = 120_000
 
 /** A gateway that is killed takes its sockets with it. */
 export const PRESENCE_TTL_SECONDS = 5
@@ -26,6 +33,28 @@ export function presenceKey(prefix: string, gatewayId: string): string {
 
 export function writePresence({ openedAt, heardAt }: AgentPresence): string {
   return `${Math.round(openedAt)}:${Math.round(heardAt)}`
+}
+
+/** What the table says of an agent. */
+interface Noted {
+  last_seen_at: Date | null
+  has_key: boolean
+}
+
+/** Gateways tell at once in Redis whom they hear, and about every 30 s in the table. Epoch ms; null: never. */
+export function lastSeenOf({ last_seen_at }: Noted, heard: AgentPresence | undefined): number | null {
+  const noted = last_seen_at?.getTime() ?? null
+  return heard === undefined ? noted : Math.max(noted ?? 0, heard.heardAt)
+}
+
+/** `heard`: what gateways say of it. */
+export function presenceOf(noted: Noted, heard: AgentPresence | undefined, now: number): Presence {
+  const seenAt = lastSeenOf(noted, heard)
+  if (!noted.has_key) return 'revoked'
+  if (seenAt === null) return 'never_connected'
+  const silentMs = now - seenAt
+  if (silentMs <= ONLINE_MS) return 'online'
+  return silentMs <= STALE_MS ? 'stale' : 'offline'
 }
 
 function merge(known: AgentPresence | undefined, text: string): AgentPresence {

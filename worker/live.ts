@@ -1,5 +1,5 @@
 import type { Database } from '../shared/db.ts'
-import { appendLive, type LiveEvent, readListened } from '../shared/live.ts'
+import { appendLive, type LiveEvent, readListened, stateEvent } from '../shared/live.ts'
 import type { Log } from '../shared/log.ts'
 import { RECORD_STATUSES } from '../shared/protocol/heartbeat.ts'
 import { formatTimestamp } from '../shared/protocol/timestamp.ts'
@@ -125,11 +125,11 @@ export class LivePublisher {
     const unknown = told.map(({ monitorKey }) => monitorKey).filter((key) => !this.#monitors.has(key))
     const rows = unknown.length === 0 ? [] : await listMonitorNames(this.#deps.db, unknown)
     const names = new Map(rows.map(({ key, id }) => [key, id]))
-    for (const { monitorKey, organizationId, from, to, at, reason } of told) {
+    for (const transition of told) {
+      const { monitorKey, organizationId } = transition
       const monitorId = this.#monitors.get(monitorKey)?.id ?? names.get(monitorKey)
       if (monitorId === undefined) continue
-      const data = { monitorId, from, to, at: formatTimestamp(at.getTime()), reason }
-      states.set(organizationId, [...(states.get(organizationId) ?? []), { event: 'state', data }])
+      states.set(organizationId, [...(states.get(organizationId) ?? []), stateEvent(monitorId, transition)])
     }
     return states
   }

@@ -10,6 +10,7 @@ import { startAlerts } from './alerts/alerts.ts'
 import { GroupWriter } from './group-writer.ts'
 import { startHistory } from './history.ts'
 import { LivePublisher } from './live.ts'
+import { tellNotices } from './live-notices.ts'
 import { startRollups } from './rollup.ts'
 import { Sweep } from './sweep.ts'
 
@@ -36,6 +37,7 @@ export interface RunningWorker {
 export const CONCURRENCY = 64
 const GAUGE_MS = 5000
 const SWEEP_MS = 1000
+const NOTICES_MS = 2000
 
 function watchQueue({ queue, metrics, log }: WorkerDeps): NodeJS.Timeout {
   const jobs = metrics.gauge('pulsegate_queue_jobs', 'state')
@@ -74,13 +76,22 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
       await sweep.round()
     }
   })
+  const noticing = await startRounds({
+    redis: deps.redis,
+    prefix: deps.prefix,
+    name: 'live-notices',
+    everyMs: NOTICES_MS,
+    log: deps.log,
+    run: () => tellNotices({ ...deps, client: deps.redis.client })
+  })
   const alerts = startAlerts({ ...deps, guard: createAddressGuard(deps.webhookAllow), random: Math.random })
   const watching = watchQueue(deps)
   return {
     stop: async () => {
       clearInterval(watching)
       // At once: the queue waits for the jobs under way, and the writer hands back those that have not begun.
-      await Promise.all([work.stop(), writer.stop(), history.stop(), rollups.stop(), sweeping.stop(), alerts.stop()])
+      const parts = [work, writer, history, rollups, sweeping, noticing, alerts]
+      await Promise.all(parts.map((part) => part.stop()))
       await live.stop()
     }
   }

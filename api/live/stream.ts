@@ -1,6 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { LIVE_KEPT_MS, type LiveEntry, lastLiveId, listenLive, readLive } from '../../shared/live.ts'
-import { formatTimestamp } from '../../shared/protocol/timestamp.ts'
 import type { Parts } from '../parts.ts'
 import { Thinning } from './thinning.ts'
 
@@ -11,8 +10,6 @@ export interface Watch {
   lastEventId: string | undefined
   /** May the caller still see it? */
   isAllowed(): Promise<boolean>
-  /** Presence of each agent. */
-  presences(): Promise<ReadonlyMap<string, string>>
   /** The server stops. */
   signal: AbortSignal
 }
@@ -21,10 +18,11 @@ const POLL_MS = 250
 const COMMENT_MS = 15_000
 const CHECK_MS = 30_000
 const LISTEN_MS = 20_000
-const PRESENCE_MS = 5000
-/** So long after a first listener came every worker has heard of it. */
-const COLD_MS = 2500
-const PLACE = /^(\d{13}-\d{1,6})\.(\d{1,5})$/
+/** So long after a first listener came every worker has heard of it, and one has looked who is there. */
+const COLD_MS = 3500
+/** Before everything, where nothing has been told yet. */
+const START = '0-0'
+const PLACE = /^(\d{13})-(\d{1,6})\.(\d{1,5})$/
 /** An index that no event has: all of the entry was told. */
 const WHOLE = 99_999
 const RESYNC = 'event: resync\ndata: {}\n\n'
@@ -33,18 +31,20 @@ function write(event: string, data: unknown, id?: string): string {
   return `${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`
 }
 
-/** What is done again and again while a stream is open; when it was last done, on the monotonic clock. */
+/** What is done again and again while a stream is open; when it was last done, by a clock that never jumps. */
 class Pace {
   readonly #ms: number
+  readonly #monotonic: () => number
   #last: number
 
-  constructor(ms: number) {
+  constructor(ms: number, monotonic: () => number) {
     this.#ms = ms
-    this.#last = performance.now()
+    this.#monotonic = monotonic
+    this.#last = monotonic()
   }
 
   isDue(): boolean {
-    const now = performance.now()
+    const now = this.#monotonic()
     if (now - this.#last < this.#ms) return false
     this.#last = now
     return true
@@ -59,22 +59,28 @@ interface Place {
 }
 
 /** Where to go on, and whether something may have been missed before it. */
-async function placeOf({ redis, redisPrefix, clock }: Parts, { organizationId, lastEventId }: Watch) {
-  const last = (await lastLiveId(redis.client, redisPrefix, organizationId)) ?? `${clock()}-0`
-  const [, id, index] = PLACE.exec(lastEventId ?? '') ?? []
-  if (id === undefined) return { place: { id: last, told: null } as Place, missed: lastEventId !== undefined }
-  const isKept = clock() - Number.parseInt(id, 10) < LIVE_KEPT_MS
-  if (!isKept) return { place: { id: last, told: null } as Place, missed: true }
-  return { place: { id, told: Number(index) + 1 } as Place, missed: false }
+async function placeOf(
+  { redis, redisPrefix, clock }: Parts,
+  { organizationId, lastEventId }: Watch
+): Promise<{ place: Place; missed: boolean }> {
+  const last = (await lastLiveId(redis.client, redisPrefix, organizationId)) ?? START
+  const [, ms, count, index] = PLACE.exec(lastEventId ?? '') ?? []
+  const [lastMs, lastCount] = last.split('-').map(Number) as [number, number]
+  // A Redis that has lost the stream does not know the place.
+  const isThere = Number(ms) < lastMs || (Number(ms) === lastMs && Number(count) <= lastCount)
+  if (isThere && clock() - Number(ms) < LIVE_KEPT_MS) {
+    return { place: { id: `${ms}-${count}`, told: Number(index) + 1 }, missed: false }
+  }
+  return { place: { id: last, told: null }, missed: lastEventId !== undefined }
 }
 
 /** The events of an entry that this watcher gets now, as text. */
 function textOf({ id, events }: LiveEntry, from: number, watch: Watch, thinning: Thinning): string {
   let text = ''
-  for (const [index, { event, data }] of events.entries()) {
+  for (const [index, one] of events.entries()) {
     if (index < from) continue
-    const passes = event !== 'heartbeat' || data.monitorId === watch.monitorId || thinning.passes(data)
-    if (passes) text += write(event, data, `${id}.${index}`)
+    const passes = one.event !== 'heartbeat' || one.data.monitorId === watch.monitorId || thinning.passes(one.data)
+    if (passes) text += write(one.event, one.data, `${id}.${index}`)
   }
   return text
 }
@@ -85,23 +91,18 @@ class Watcher {
   readonly #watch: Watch
   readonly #place: Place
   readonly #thinning = new Thinning()
-  readonly #presencePace = new Pace(PRESENCE_MS)
-  readonly #coldPace: Pace | null
-  #cold: boolean
-  /** Null: not told yet. */
-  #known: ReadonlyMap<string, string> | null
+  /** Null: workers tell of the organization already. */
+  #cold: Pace | null
 
-  constructor(parts: Parts, watch: Watch, place: Place, cold: boolean, known: ReadonlyMap<string, string> | null) {
+  constructor(parts: Parts, watch: Watch, place: Place, isWarm: boolean) {
     this.#parts = parts
     this.#watch = watch
     this.#place = place
-    this.#cold = cold
-    this.#coldPace = cold ? new Pace(COLD_MS) : null
-    this.#known = known
+    this.#cold = isWarm ? null : new Pace(COLD_MS, parts.monotonic)
   }
 
   async next(): Promise<string> {
-    return (await this.#news()) + this.#resync() + (await this.#presences())
+    return (await this.#news()) + this.#resync()
   }
 
   async #news(): Promise<string> {
@@ -125,33 +126,25 @@ class Watcher {
 
   /** Workers begin to tell of an organization a moment after its first listener came. */
   #resync(): string {
-    if (!this.#cold || !this.#coldPace?.isDue()) return ''
-    this.#cold = false
+    if (!this.#cold?.isDue()) return ''
+    this.#cold = null
     return RESYNC
-  }
-
-  async #presences(): Promise<string> {
-    const known = this.#known
-    if (known !== null && !this.#presencePace.isDue()) return ''
-    const now = await this.#watch.presences()
-    this.#known = now
-    const at = formatTimestamp(this.#parts.clock())
-    const changed = [...now].filter(([agentId, state]) => known?.get(agentId) !== state)
-    return changed.map(([agentId, presence]) => write('presence', { agentId, presence, at })).join('')
   }
 }
 
 /** Server-sent events of one organization, until the client leaves, the caller may no longer see them, or the server stops. */
 export async function* streamLive(parts: Parts, watch: Watch): AsyncGenerator<string> {
-  const { redis, redisPrefix: prefix, clock } = parts
-  const { organizationId, monitorId, lastEventId, signal } = watch
+  const { redis, redisPrefix: prefix, clock, monotonic } = parts
+  const { organizationId, monitorId, signal } = watch
   const listen = () => listenLive(redis.client, prefix, organizationId, monitorId, clock())
   const isWarm = await listen()
   const { place, missed } = await placeOf(parts, watch)
-  // Who comes back may have missed a change of presence, so all are told once.
-  const known = lastEventId === undefined ? await watch.presences() : null
-  const watcher = new Watcher(parts, watch, place, !isWarm, known)
-  const [comment, check, again] = [new Pace(COMMENT_MS), new Pace(CHECK_MS), new Pace(LISTEN_MS)]
+  const watcher = new Watcher(parts, watch, place, isWarm)
+  const [comment, check, again] = [COMMENT_MS, CHECK_MS, LISTEN_MS].map((ms) => new Pace(ms, monotonic)) as [
+    Pace,
+    Pace,
+    Pace
+  ]
   yield `id: ${place.id}.${place.told === null ? WHOLE : place.told - 1}\nretry: 2000\n: open\n\n${missed ? RESYNC : ''}`
   while (!signal.aborted) {
     let text = await watcher.next()

@@ -5,7 +5,7 @@ import type { Queryable } from '../../shared/db.ts'
 import { AppError } from '../../shared/errors.ts'
 import { partsToShow } from '../../shared/identity/api-key.ts'
 import type { Log } from '../../shared/log.ts'
-import { type AgentPresence, readPresence } from '../../shared/presence.ts'
+import { type AgentPresence, lastSeenOf, presenceOf, readPresence } from '../../shared/presence.ts'
 import { formatTimestamp } from '../../shared/protocol/timestamp.ts'
 import {
   type AgentRow,
@@ -28,27 +28,10 @@ import { validationFailed } from '../http/validate.ts'
 import type { Parts } from '../parts.ts'
 import { createApiKeyHandlers, giveKey, keyTarget } from './api-keys.ts'
 
-/** How long an agent may be silent. */
-const ONLINE_MS = 60_000
-const STALE_MS = 120_000
 const NO_STORE = { 'Cache-Control': 'no-store' }
 
-/** Gateways tell at once in Redis whom they hear, and about every 30 s in the table. */
-function lastSeenOf(row: AgentRow, heard: AgentPresence | undefined): number | null {
-  const noted = row.last_seen_at?.getTime() ?? null
-  return heard === undefined ? noted : Math.max(noted ?? 0, heard.heardAt)
-}
-
-function presenceOf(row: AgentRow, seenAt: number | null, now: number): AgentAnswer['presence'] {
-  if (!row.has_key) return 'revoked'
-  if (seenAt === null) return 'never_connected'
-  const silentMs = now - seenAt
-  if (silentMs <= ONLINE_MS) return 'online'
-  return silentMs <= STALE_MS ? 'stale' : 'offline'
-}
-
 /** The agent as it is shown; `heard`: what gateways say of it. */
-export function toAgent(row: AgentRow, now: number, heard?: AgentPresence): AgentAnswer {
+function toAgent(row: AgentRow, now: number, heard?: AgentPresence): AgentAnswer {
   const seenAt = lastSeenOf(row, heard)
   return {
     id: row.id,
@@ -56,7 +39,7 @@ export function toAgent(row: AgentRow, now: number, heard?: AgentPresence): Agen
     kind: row.kind,
     monitorIds: row.monitor_ids,
     scopes: row.scopes,
-    presence: presenceOf(row, seenAt, now),
+    presence: presenceOf(row, heard, now),
     version: row.version,
     lastSeenAt: seenAt === null ? null : formatTimestamp(seenAt),
     createdAt: formatTimestamp(row.created_at.getTime())

@@ -1,32 +1,14 @@
 import { LIVE_TYPE } from '../../shared/contract/live.ts'
 import { mayRole } from '../../shared/contract/permissions.ts'
 import { AppError } from '../../shared/errors.ts'
-import { readPresence } from '../../shared/presence.ts'
-import { listAgents } from '../../shared/store/agents.ts'
 import { findMonitor } from '../../shared/store/monitors.ts'
 import type { Authenticate, UserPrincipal } from '../http/authenticate.ts'
 import type { Handlers } from '../http/contract.ts'
 import { streamLive } from '../live/stream.ts'
 import type { Parts } from '../parts.ts'
-import { toAgent } from './agents.ts'
 
-/** Agents whose presence a stream tells. */
-const MAX_AGENTS = 1000
 /** Proxies must pass events on as they come. */
 const HEADERS = { 'Content-Type': LIVE_TYPE, 'Cache-Control': 'no-store', 'X-Accel-Buffering': 'no' }
-
-async function presencesOf(
-  { db, redis, redisPrefix, clock }: Parts,
-  organizationId: string
-): Promise<ReadonlyMap<string, string>> {
-  const rows = await db.tenant(organizationId, (tx) => listAgents(tx, organizationId, null, MAX_AGENTS))
-  const heard = await readPresence(
-    redis.client,
-    redisPrefix,
-    rows.map(({ id }) => id)
-  )
-  return new Map(rows.map((row) => [row.id, toAgent(row, clock(), heard.get(row.id)).presence]))
-}
 
 /** Is it the same person in the same organization, who may still see this? */
 async function isAllowed(
@@ -58,7 +40,6 @@ export function createLiveHandlers(parts: Parts, authenticate: Authenticate): Pi
         monitorId,
         lastEventId: request.headersDistinct['last-event-id']?.[0],
         isAllowed: () => isAllowed(authenticate, request.headers, principal),
-        presences: () => presencesOf(parts, organizationId),
         signal: parts.stopping.signal
       })
       return { status: 200, stream, headers: HEADERS }

@@ -4,7 +4,7 @@ import type { Queryable } from '../../shared/db.ts'
 import { AppError } from '../../shared/errors.ts'
 import { formatTimestamp } from '../../shared/protocol/timestamp.ts'
 import { slotsAfter } from '../../shared/schedule/cron.ts'
-import { endAt, type WindowTimes } from '../../shared/schedule/maintenance.ts'
+import type { WindowTimes } from '../../shared/schedule/maintenance.ts'
 import {
   endMaintenance,
   findMaintenance,
@@ -12,7 +12,8 @@ import {
   listMaintenance,
   lockMaintenance,
   type MaintenanceRow,
-  timesOf
+  timesOf,
+  untilOf
 } from '../../shared/store/maintenance.ts'
 import { findMonitorKeys } from '../../shared/store/monitors.ts'
 import { reconsiderAlerts } from '../../shared/store/outbox.ts'
@@ -26,12 +27,6 @@ import { check, type Fields, fault, merge, tellsTimes, toTimes } from './mainten
 function nextBegin(times: WindowTimes, now: number): number | null {
   if ('startsAt' in times) return times.startsAt > now ? times.startsAt : null
   return slotsAfter(times.schedule, times.timezone, now, 1)[0] ?? null
-}
-
-/** When what is now ends, or null. */
-function untilOf(row: MaintenanceRow, now: number): number | null {
-  const end = endAt(timesOf(row), { from: row.valid_from.getTime(), to: Number.POSITIVE_INFINITY }, now)
-  return end > now ? end : null
 }
 
 function toAnswer(row: MaintenanceRow, now: number): MaintenanceAnswer {

@@ -1,9 +1,11 @@
 import type { Routes } from '../../shared/contract/routes.ts'
 import type { Transaction } from '../../shared/db.ts'
+import { stateEvent } from '../../shared/live.ts'
 import { pauseMonitors, resumeMonitors, type Switched } from '../../shared/store/monitor-switches.ts'
 import { deleteMonitor, findMonitorKeys } from '../../shared/store/monitors.ts'
 import { audit } from '../http/audit.ts'
 import type { Call, Handlers } from '../http/contract.ts'
+import { tellLive } from '../live/tell.ts'
 import type { Parts } from '../parts.ts'
 import { announce, read, type Tools, targetOf } from './monitor-answer.ts'
 
@@ -12,8 +14,10 @@ type Asked = Pick<Call<Routes['pauseMonitor']>, 'principal' | 'address' | 'reque
 
 const AUDITED = { pause: 'monitor.paused', resume: 'monitor.resumed', delete: 'monitor.deleted' } as const
 
-async function deleteMonitors(tx: Transaction, organizationId: string, ids: readonly string[]): Promise<Switched[]> {
-  const deleted: Switched[] = []
+type Done = Pick<Switched, 'id' | 'name'> & Partial<Switched>
+
+async function deleteMonitors(tx: Transaction, organizationId: string, ids: readonly string[]): Promise<Done[]> {
+  const deleted: Done[] = []
   for (const id of ids) {
     const name = await deleteMonitor(tx, organizationId, id)
     if (name !== undefined) deleted.push({ id, name })
@@ -21,8 +25,14 @@ async function deleteMonitors(tx: Transaction, organizationId: string, ids: read
   return deleted
 }
 
-/** Does it to those of the monitors that are not so yet, and notes it; returns their ids. */
-async function apply(tx: Transaction, call: Asked, action: Action, ids: readonly string[], now: number) {
+/** Does it to those of the monitors that are not so yet, and notes it; returns those. */
+async function apply(
+  tx: Transaction,
+  call: Asked,
+  action: Action,
+  ids: readonly string[],
+  now: number
+): Promise<Done[]> {
   const { organizationId } = call.principal
   const which = { organizationId, ids, at: new Date(now) }
   const done =
@@ -30,7 +40,14 @@ async function apply(tx: Transaction, call: Asked, action: Action, ids: readonly
       ? await deleteMonitors(tx, organizationId, ids)
       : await (action === 'pause' ? pauseMonitors : resumeMonitors)(tx, which)
   for (const monitor of done) await audit(tx, call, AUDITED[action], { target: targetOf(monitor) })
-  return new Set(done.map(({ id }) => id))
+  return done
+}
+
+/** Gateways and people who watch hear of it, when it is committed. */
+async function tell(parts: Parts, organizationId: string, done: readonly Done[]): Promise<void> {
+  await announce(parts, organizationId)
+  const events = done.flatMap(({ id, transition }) => (transition === undefined ? [] : [stateEvent(id, transition)]))
+  await tellLive(parts, organizationId, events)
 }
 
 export function createSwitchHandlers(
@@ -42,12 +59,12 @@ export function createSwitchHandlers(
   async function turn(call: Asked & { params: { id: string } }, action: 'pause' | 'resume') {
     const { principal, params } = call
     const { organizationId } = principal
-    const row = await db.tenant(organizationId, async (tx) => {
+    const { row, done } = await db.tenant(organizationId, async (tx) => {
       const { id } = await read(tx, principal, params.id)
-      await apply(tx, call, action, [id], clock())
-      return read(tx, principal, id)
+      const switched = await apply(tx, call, action, [id], clock())
+      return { row: await read(tx, principal, id), done: switched }
     })
-    await announce(parts, organizationId)
+    await tell(parts, organizationId, done)
     return { status: 200, body: toMonitor(row, principal) } as const
   }
 
@@ -64,8 +81,9 @@ export function createSwitchHandlers(
         const found = rows.map(({ id }) => id)
         return { known: new Set(found), done: await apply(tx, call, action, found, clock()) }
       })
-      await announce(parts, organizationId)
-      const resultOf = (id: string) => (done.has(id) ? 'done' : known.has(id) ? 'unchanged' : 'not_found')
+      await tell(parts, organizationId, done)
+      const changed = new Set(done.map(({ id }) => id))
+      const resultOf = (id: string) => (changed.has(id) ? 'done' : known.has(id) ? 'unchanged' : 'not_found')
       return { status: 200, body: { data: ids.map((id) => ({ id, result: resultOf(id) }) as const) } }
     }
   }

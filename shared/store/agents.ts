@@ -24,6 +24,19 @@ const SELECT = `
     exists (select from api_keys k where k.agent_id = a.id and k.revoked_at is null) as has_key
   from agents a`
 
+/** System-wide: of each agent and service of these organizations what its presence is told by. */
+export function listAgentsSeen(
+  db: Queryable,
+  organizationIds: readonly string[]
+): Promise<Array<Pick<AgentRow, 'id' | 'last_seen_at' | 'has_key'> & { organization_id: string }>> {
+  return db.query(
+    `select a.id, a.organization_id, a.last_seen_at,
+       exists (select from api_keys k where k.agent_id = a.id and k.revoked_at is null) as has_key
+     from agents a where a.organization_id = any ($1::uuid[])`,
+    [organizationIds]
+  )
+}
+
 /** Newest first: ids are UUIDv7. `after` is the id that the page before ended with. */
 export function listAgents(
   db: Queryable,

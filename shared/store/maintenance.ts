@@ -1,5 +1,5 @@
 import type { Queryable } from '../db.ts'
-import { endOfMaintenance, mergeSpans, type Span, spansOf, type WindowTimes } from '../schedule/maintenance.ts'
+import { endAt, endOfMaintenance, mergeSpans, type Span, spansOf, type WindowTimes } from '../schedule/maintenance.ts'
 
 /** The version of a window that holds now. */
 export interface MaintenanceRow {
@@ -48,6 +48,26 @@ export function listMaintenance(
     after,
     limit
   ])
+}
+
+/** System-wide: the windows of these organizations that are not over. */
+export function listMaintenanceOf(
+  db: Queryable,
+  organizationIds: readonly string[],
+  now: Date
+): Promise<Array<Omit<MaintenanceRow, 'monitor_ids' | 'title' | 'tags' | 'created_at'> & { organization_id: string }>> {
+  return db.query(
+    `select version, id, organization_id, starts_at, ends_at, schedule, timezone, duration_minutes, valid_from
+     from maintenance_windows
+     where organization_id = any ($1::uuid[]) and valid_to is null and (ends_at is null or ends_at > $2)`,
+    [organizationIds, now]
+  )
+}
+
+/** When what is now (epoch ms) ends, or null. */
+export function untilOf(row: TimesRow & Pick<MaintenanceRow, 'valid_from'>, now: number): number | null {
+  const end = endAt(timesOf(row), { from: row.valid_from.getTime(), to: Number.POSITIVE_INFINITY }, now)
+  return end > now ? end : null
 }
 
 export async function findMaintenance(
@@ -105,10 +125,10 @@ export async function endMaintenance(db: Queryable, organizationId: string, vers
   ])
 }
 
+type TimesRow = Pick<MaintenanceRow, 'starts_at' | 'ends_at' | 'schedule' | 'timezone' | 'duration_minutes'>
+
 /** What a row says of its times; the table's check sees to it that it is one or the other. */
-export function timesOf(
-  row: Omit<MaintenanceRow, 'monitor_ids' | 'title' | 'id' | 'version' | 'created_at'>
-): WindowTimes {
+export function timesOf(row: TimesRow): WindowTimes {
   if (row.starts_at !== null && row.ends_at !== null) {
     return { startsAt: row.starts_at.getTime(), endsAt: row.ends_at.getTime() }
   }

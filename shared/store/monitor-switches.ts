@@ -1,6 +1,6 @@
 import type { Transaction } from '../db.ts'
 import { insertTransitions, type MonitorStateRow } from './monitor-states.ts'
-import { recordAlerts } from './outbox.ts'
+import { type NotedTransition, recordAlerts } from './outbox.ts'
 
 interface Which {
   organizationId: string
@@ -11,9 +11,10 @@ interface Which {
 export interface Switched {
   id: string
   name: string
+  transition: NotedTransition
 }
 
-interface SwitchedRow extends Switched {
+interface SwitchedRow extends Omit<Switched, 'transition'> {
   monitor_key: number
   from_state: MonitorStateRow['state']
   to_state: MonitorStateRow['state']
@@ -31,17 +32,14 @@ const HELD = `
   )`
 
 async function note(tx: Transaction, { organizationId, at }: Which, rows: readonly SwitchedRow[]): Promise<Switched[]> {
-  const transitions = rows.map((row) => ({
-    monitorKey: row.monitor_key,
-    organizationId,
-    from: row.from_state,
-    to: row.to_state,
-    at: row.since,
-    reason: row.reason
-  }))
+  const switched = rows.map(({ id, name, monitor_key, from_state, to_state, since, reason }) => {
+    const transition = { monitorKey: monitor_key, organizationId, from: from_state, to: to_state, at: since, reason }
+    return { id, name, transition }
+  })
+  const transitions = switched.map(({ transition }) => transition)
   if (transitions.length > 0) await insertTransitions(tx, transitions)
   await recordAlerts(tx, transitions, at)
-  return rows.map(({ id, name }) => ({ id, name }))
+  return switched
 }
 
 /** Pauses those of these monitors that are not paused yet, with their transitions; returns them. */

@@ -1,59 +1,25 @@
-import { get, type IncomingMessage } from 'node:http'
 import { type Test, t } from 'tap'
-import { apiFor } from '../support/api.ts'
-import { createCast } from '../support/cast.ts'
+import { presenceIndex, presenceKey, writePresence } from '../../shared/presence.ts'
+import { apiFor, type TestApi } from '../support/api.ts'
+import { createAgent, createCast } from '../support/cast.ts'
 import { openStores, workerFor } from '../support/ingest.ts'
+import { type Seen, watchLive } from '../support/live-watch.ts'
 import { expectProblem } from '../support/problems.ts'
 import { waitFor } from '../support/wait-for.ts'
 
-interface Seen {
-  id: string | undefined
-  event: string
-  data: Record<string, unknown>
+interface WatchOptions {
+  as?: string
+  to?: TestApi
+  query?: string
+  lastEventId?: string
 }
 
 const stores = await openStores(t)
 const api = await apiFor(t, stores)
-const { alice, bob, charlie, monitor, agent } = await createCast(api)
+const { alice, bob, charlie, monitor, pushMonitor, agent } = await createCast(api)
 await workerFor(t, stores)
 
-function parse(block: string): Seen | null {
-  const field = (name: string) => new RegExp(`^${name}: (.*)$`, 'm').exec(block)?.[1]
-  const event = field('event')
-  return event === undefined ? null : { id: field('id'), event, data: JSON.parse(field('data') ?? '{}') }
-}
-
-async function watch(t: Test, { as = bob.jwt, query = '', lastEventId = '', to = api } = {}) {
-  const headers = { authorization: `Bearer ${as}`, ...(lastEventId && { 'last-event-id': lastEventId }) }
-  const response = await new Promise<IncomingMessage>((resolve, reject) => {
-    get({ host: 'localhost', port: to.port, path: `/v1/live${query}`, headers, agent: false }, resolve).on(
-      'error',
-      reject
-    )
-  })
-  let text = ''
-  let ended = false
-  response.setEncoding('utf8').on('data', (part: string) => {
-    text += part
-  })
-  response
-    .on('error', () => undefined)
-    .on('close', () => {
-      ended = true
-    })
-  const close = async () => {
-    response.destroy()
-  }
-  t.teardown(close)
-  const events = (event: string) =>
-    text
-      .split('\n\n')
-      .flatMap((block) => parse(block) ?? [])
-      .filter((one) => one.event === event)
-  const come = (event: string, count = 1, timeoutMs = 10_000) =>
-    waitFor(() => events(event).length >= count && events(event), { what: `${count} ${event}: ${text}`, timeoutMs })
-  return { response, events, come, close, text: () => text, ended: () => ended }
-}
+const watch = (t: Test, { as = bob.jwt, to = api, ...options }: WatchOptions = {}) => watchLive(t, to, as, options)
 
 let last = Date.now()
 async function report(status: string, monitorId = monitor.id): Promise<void> {
@@ -93,9 +59,74 @@ t.test('who comes back misses nothing, and who was away too long is told so', as
   const after = await watch(t, { lastEventId: first?.id ?? '' })
   t.match((await after.come('state'))[0]?.data, { from: 'up', to: 'degraded' })
   t.same(after.events('resync'), [])
-  t.match(await after.come('presence'), [{ data: { agentId: agent.id, presence: 'never_connected' } }])
   const late = await watch(t, { lastEventId: `${Date.now() - 400_000}-0.0` })
   await late.come('resync')
+})
+
+t.test('a pause and a resume are told at once', async (t) => {
+  const stream = await watch(t)
+  for (const action of ['pause', 'resume', 'resume']) {
+    await api.call('POST', `/v1/monitors/${pushMonitor.id}/${action}`, { as: alice.jwt })
+  }
+  const json = { action: 'pause', ids: [pushMonitor.id] }
+  await api.call('POST', '/v1/monitors/bulk', { as: alice.jwt, json })
+  const data = { monitorId: pushMonitor.id, at: /Z$/ }
+  t.match(await stream.come('state', 3), [
+    { id: /^\d+-\d+\.\d+$/, data: { ...data, from: 'pending', to: 'paused', reason: 'paused' } },
+    { data: { ...data, from: 'paused', to: 'pending', reason: 'resumed' } },
+    { data: { ...data, from: 'pending', to: 'paused', reason: 'paused' } }
+  ])
+  t.equal(stream.events('state').length, 3, 'what changed nothing is not told')
+})
+
+t.test('agents that come, go and lose their key are told, also to who was away meanwhile', async (t) => {
+  const before = await watch(t)
+  const other = await createAgent(api, alice.jwt, { name: 'Rack 2' })
+  const [first] = await before.come('presence')
+  t.match(first, { id: /^\d+-\d+\.\d+$/, data: { agentId: other.id, presence: 'never_connected', at: /Z$/ } })
+  await before.close()
+  const { client } = stores.redis
+  const now = Date.now()
+  await client.sadd(presenceIndex(stores.prefix), 'a-gateway')
+  const heard = writePresence({ openedAt: now, heardAt: now })
+  await client.hset(presenceKey(stores.prefix, 'a-gateway'), other.id, heard)
+  const watching = await watch(t)
+  await watching.come('presence')
+  await api.call('DELETE', `/v1/agents/${other.id}`, { as: alice.jwt })
+  await watching.come('presence', 2)
+  const after = await watch(t, { lastEventId: first?.id ?? '' })
+  t.match(await after.come('presence', 2), [
+    { data: { agentId: other.id, presence: 'online' } },
+    { data: { agentId: other.id, presence: 'revoked' } }
+  ])
+  t.same(after.events('resync'), [])
+})
+
+t.test('maintenance that begins, is changed or ends is told', async (t) => {
+  const stream = await watch(t)
+  const [from, to] = [new Date(Date.now() - 1000).toISOString(), new Date(Date.now() + 3_600_000).toISOString()]
+  const json = { title: 'Update', from, to, monitorIds: [monitor.id] }
+  const { body } = await api.call('POST', '/v1/maintenance', { as: alice.jwt, json })
+  const { id: maintenanceId } = body as { id: string }
+  await stream.come('maintenance')
+  await api.call('PATCH', `/v1/maintenance/${maintenanceId}`, { as: alice.jwt, json: { title: 'Move' } })
+  await stream.come('maintenance', 2)
+  await api.call('DELETE', `/v1/maintenance/${maintenanceId}`, { as: alice.jwt })
+  t.match(await stream.come('maintenance', 3), [
+    { id: /^\d+-\d+\.\d+$/, data: { maintenanceId, active: true, at: /Z$/ } },
+    { data: { maintenanceId, active: true } },
+    { data: { maintenanceId, active: false } }
+  ])
+})
+
+t.test('who comes back to a Redis that has lost what was told is told so', async (t) => {
+  const ahead = await watch(t, { lastEventId: `${Date.now() + 60_000}-0.0` })
+  await ahead.come('resync')
+  await stores.redis.client.del(`${stores.prefix}:live:${alice.organizationId}`)
+  const lost = await watch(t, { lastEventId: `${Date.now() - 1000}-0.0` })
+  await lost.come('resync')
+  await report('down')
+  await lost.come('state')
 })
 
 t.test('heartbeats of the named monitor come in full, of others the newest of a second', async (t) => {

@@ -66,6 +66,8 @@ interface ApiOptions {
   /** Multiplies the limits of requests. */
   rateLimitScale?: number
   clock?: () => number
+  /** Milliseconds that the test may move on. */
+  monotonic?: () => number
   /** Identity providers; absent: none. */
   sso?: Parts['sso']
   /** Where proofs of domains are looked up. */
@@ -153,6 +155,7 @@ function openParts(stores: Stores, options: ApiOptions): { parts: ServerOptions[
     metrics,
     log,
     clock,
+    monotonic: options.monotonic ?? (() => performance.now()),
     defaultPlan: 'self-hosted'
   }
   const stop = async () => {

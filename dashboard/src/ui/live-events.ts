@@ -72,7 +72,9 @@ export function useLiveEvents(): void {
       refresher.note('monitors', monitorId)
     })
     on('presence', () => refresher.note('agents'))
+    on('maintenance', () => refresher.note('maintenance'))
     on('resync', () => {
+      refresher.note('maintenance')
       refresher.note('monitors')
       refresher.note('agents')
     })
