@@ -9,7 +9,9 @@ import type { Parts } from '../parts.ts'
 import { normalizeEmail } from '../sign-in/email.ts'
 import { createGuard } from '../sign-in/guard.ts'
 import type { Passwords } from '../sign-in/password.ts'
-import { originOf, type Sessions } from '../sign-in/sessions.ts'
+import { originOf, type Sessions, type SignIn } from '../sign-in/sessions.ts'
+import { createConnect } from '../sign-in/sso/connect.ts'
+import { CLEARED_PENDING_COOKIE } from '../sign-in/sso/pending.ts'
 
 interface Options {
   parts: Parts
@@ -81,10 +83,27 @@ function createAftermath({ db, afterwards }: Parts, passwords: Passwords) {
   }
 }
 
+type LoginCall = Parameters<Handlers['login']>[0]
+
+/** Where a password leads. @throws AppError invalid_credentials, organization_suspended */
+function createByPassword({ db }: Parts, aftermath: ReturnType<typeof createAftermath>) {
+  return async (user: User, call: LoginCall): Promise<SignIn> => {
+    const membership = chooseMembership(await listMemberships(db, user.id), call.body.organizationId)
+    if (membership === undefined) {
+      aftermath.failed(user, 'no_organization_for_password', call)
+      throw new AppError('invalid_credentials')
+    }
+    if (membership.suspended) throw new AppError('organization_suspended')
+    return { user, organization: organizationOf(membership), method: 'password' }
+  }
+}
+
 export function createAuthHandlers({ parts, sessions, passwords }: Options): Pick<Handlers, 'signup' | 'login'> {
   const { db } = parts
   const guard = createGuard(parts)
   const aftermath = createAftermath(parts, passwords)
+  const byPassword = createByPassword(parts, aftermath)
+  const connect = createConnect(parts)
   const found = createFounding(parts, passwords)
 
   return {
@@ -100,27 +119,30 @@ export function createAuthHandlers({ parts, sessions, passwords }: Options): Pic
       return { status: 201, body: started.body, headers: started.headers }
     },
 
-    login: async ({ body, address, request, requestId }) => {
+    login: async (call) => {
+      const { body, address, request } = call
+      const isConnecting = body.connect === true
       const email = normalizeEmail(body.email)
+      if (isConnecting) await connect.require(email, request.headers.cookie)
       await guard.enter(email, address)
-      const user = await findUserByEmail(db, email)
-      const matches = await passwords.matches(body.password, user?.password_hash ?? null)
-      if (user === undefined || !matches) {
-        if (user !== undefined) aftermath.failed(user, 'wrong_password', { address, requestId })
+      const account = await findUserByEmail(db, email)
+      const stored = account?.password_hash ?? null
+      const matches = await passwords.matches(body.password, stored)
+      if (account === undefined || stored === null || !matches) {
+        if (account !== undefined) aftermath.failed(account, 'wrong_password', call)
         throw new AppError('invalid_credentials')
       }
-      const membership = chooseMembership(await listMemberships(db, user.id), body.organizationId)
-      if (membership === undefined) {
-        aftermath.failed(user, 'no_organization_for_password', { address, requestId })
-        throw new AppError('invalid_credentials')
-      }
-      if (membership.suspended) throw new AppError('organization_suspended')
+      const user = { id: account.id, name: account.name, email }
+      const origin = originOf(call)
+      const signIn = isConnecting
+        ? await connect.admit({ user, passwordHash: stored }, origin)
+        : await byPassword(user, call)
       await guard.passed(email, address)
-      aftermath.passed(user, body.password)
-      const organization = organizationOf(membership)
-      const signIn = { user, organization, method: 'password', remember: body.remember } as const
-      const started = await sessions.start(signIn, originOf({ address, request, requestId }))
-      return { status: 200, body: started.body, headers: started.headers }
+      aftermath.passed(account, body.password)
+      const { body: answer, headers } = await sessions.start({ ...signIn, remember: body.remember }, origin)
+      if (!isConnecting) return { status: 200, body: answer, headers }
+      const cookies = [headers['Set-Cookie'] ?? '', CLEARED_PENDING_COOKIE]
+      return { status: 200, body: answer, headers: { ...headers, 'Set-Cookie': cookies } }
     }
   }
 }

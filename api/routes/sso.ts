@@ -3,14 +3,16 @@ import type { SsoProvider, StartSsoQuery } from '../../shared/contract/sso.ts'
 import { AppError } from '../../shared/errors.ts'
 import type { Log } from '../../shared/log.ts'
 import { findOpenConnections } from '../../shared/store/sso-connections.ts'
+import { findUserByEmail } from '../../shared/store/users.ts'
 import { isRecent } from '../http/authenticate.ts'
 import type { Handlers } from '../http/contract.ts'
 import { toAppError } from '../http/problem.ts'
 import type { Addresses, Parts } from '../parts.ts'
 import { createGuard } from '../sign-in/guard.ts'
 import { type Origin, originOf, type Sessions } from '../sign-in/sessions.ts'
-import { createAdmission } from '../sign-in/sso/admit.ts'
+import { type Asked, createAdmission } from '../sign-in/sso/admit.ts'
 import { type Attempt, CLEARED_SSO_COOKIE, createAttempts } from '../sign-in/sso/attempts.ts'
+import { createPendingIdentities } from '../sign-in/sso/pending.ts'
 import { createProviders, newExchangeSecrets } from '../sign-in/sso/providers.ts'
 import { type Identity, readIdentity } from '../sign-in/sso/read-identity.ts'
 
@@ -28,15 +30,16 @@ function addressAt(appUrl: string, path: string): string {
   return new URL(appUrl + path).href
 }
 
+function leadTo(location: string, cookies: string[]) {
+  return { status: 303, headers: { ...QUIET, Location: location, 'Set-Cookie': cookies } } as const
+}
+
 function createRefusal({ appUrl }: Addresses) {
   /** What went wrong, as a code that the page has words for. */
   return (error: unknown, log: Log) => {
     const fault = toAppError(error)
     if (fault.entry.status >= 500) log.error({ err: fault.cause ?? fault, code: fault.code }, 'a sign-in failed')
-    return {
-      status: 303,
-      headers: { ...QUIET, Location: `${appUrl}/login?error=${fault.code}`, 'Set-Cookie': CLEARED_SSO_COOKIE }
-    } as const
+    return leadTo(`${appUrl}/login?error=${fault.code}`, [CLEARED_SSO_COOKIE])
   }
 }
 
@@ -90,6 +93,7 @@ function createStart({ parts, sessions }: Options, shared: Shared) {
 function createFinish({ parts, addresses, sessions }: Options, shared: Shared) {
   const { providers, attempts, redirectUriOf } = shared
   const admission = createAdmission(parts)
+  const pending = createPendingIdentities(parts)
 
   /** @throws AppError with the code that the page is told */
   async function identify(provider: SsoProvider, request: IncomingMessage): Promise<[Attempt, Identity]> {
@@ -108,25 +112,42 @@ function createFinish({ parts, addresses, sessions }: Options, shared: Shared) {
     await admission.link(identity, { ...to, organizationId: session.organization_id }, origin)
   }
 
-  async function signIn(attempt: Attempt, identity: Identity, origin: Origin): Promise<string> {
-    const { provider, invitation, organizationId } = attempt
-    const { user, organization } =
-      invitation === null
-        ? await admission.enter(identity, organizationId, origin)
-        : await admission.accept(identity, invitation, origin)
+  /** Opens a session. Returns its cookie. */
+  async function signIn(asked: Asked, origin: Origin): Promise<string> {
+    const { provider: method, authenticatedAt: provenAt } = asked.identity
+    const admitted = await admission.admit(asked, origin)
     const now = parts.clock()
-    const authenticatedAt = Math.min(identity.authenticatedAt ?? now, now)
-    const { headers } = await sessions.start({ user, organization, method: provider, authenticatedAt }, origin)
+    const { headers } = await sessions.start(
+      { ...admitted, method, authenticatedAt: Math.min(provenAt ?? now, now) },
+      origin
+    )
     return headers['Set-Cookie'] ?? ''
+  }
+
+  /** The address has an account: if that has a password, showing it here once connects the two. */
+  async function askForPassword(asked: Asked, returnTo: string, fault: AppError) {
+    const account = await findUserByEmail(parts.db, asked.identity.email ?? '')
+    if ((account?.password_hash ?? null) === null) throw fault
+    const query = new URLSearchParams({ error: fault.code, provider: asked.identity.provider, next: returnTo })
+    const cookies = [CLEARED_SSO_COOKIE, await pending.keep(asked)]
+    return leadTo(`${addresses.appUrl}/login?${query}`, cookies)
   }
 
   return async (provider: SsoProvider, request: IncomingMessage, origin: Origin) => {
     const [attempt, identity] = await identify(provider, request)
-    const cookies = [CLEARED_SSO_COOKIE]
-    if (attempt.link === null) cookies.push(await signIn(attempt, identity, origin))
-    else await link(attempt.link, identity, request, origin)
-    const location = addressAt(addresses.appUrl, attempt.returnTo)
-    return { status: 303, headers: { ...QUIET, Location: location, 'Set-Cookie': cookies } } as const
+    const { organizationId, invitation, returnTo } = attempt
+    const there = addressAt(addresses.appUrl, returnTo)
+    if (attempt.link !== null) {
+      await link(attempt.link, identity, request, origin)
+      return leadTo(there, [CLEARED_SSO_COOKIE])
+    }
+    const asked = { identity, organizationId, invitation }
+    try {
+      return leadTo(there, [CLEARED_SSO_COOKIE, await signIn(asked, origin)])
+    } catch (error) {
+      if (error instanceof AppError && error.code === 'sign_in_first') return askForPassword(asked, returnTo, error)
+      throw error
+    }
   }
 }
 

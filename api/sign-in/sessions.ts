@@ -1,5 +1,4 @@
 import type { IncomingMessage } from 'node:http'
-import { parse, serialize } from 'cookie'
 import { v7 as uuidv7 } from 'uuid'
 import type { SignedIn } from '../../shared/contract/auth.ts'
 import type { Database, Queryable } from '../../shared/db.ts'
@@ -18,10 +17,10 @@ import {
   touchSession
 } from '../../shared/store/sessions.ts'
 import type { User } from '../../shared/store/users.ts'
+import { hostCookie, readCookie } from './cookies.ts'
 import { JWT_SECONDS, type Tokens } from './tokens.ts'
 import { createTurns } from './turns.ts'
 
-/** `__Host-`: the browser takes it only over HTTPS, for this host alone and every path (RFC 6265bis §4.1.3.2). */
 export const SESSION_COOKIE = '__Host-session'
 const DAY_MS = 86_400_000
 /** A session that nobody uses ends after 14 days, and any after 30. */
@@ -104,13 +103,7 @@ interface Options {
 }
 
 function cookieHeader(value: string, maxAgeSeconds: number): string {
-  return serialize(SESSION_COOKIE, value, {
-    httpOnly: true,
-    secure: true,
-    sameSite: 'lax',
-    path: '/',
-    maxAge: maxAgeSeconds
-  })
+  return hostCookie(SESSION_COOKIE, value, { maxAgeSeconds, sameSite: 'lax' })
 }
 
 /** Takes the session's cookie out of the browser. */
@@ -122,7 +115,7 @@ export function showsSession(header: string | undefined): boolean {
 }
 
 function tokenOf(header: string | undefined): string | undefined {
-  return header === undefined ? undefined : parse(header)[SESSION_COOKIE] || undefined
+  return readCookie(header, SESSION_COOKIE)
 }
 
 /** Reads a session, if it is still good, and notes now and then that it was used. */

@@ -42,7 +42,15 @@ export const loginBodySchema = z
     organizationId: idField
       .optional()
       .meta({ description: 'For people of several organizations; else the oldest membership.' }),
-    remember: z.boolean().optional().meta({ description: 'Answer with a refresh token as well.' })
+    remember: z.boolean().optional().meta({ description: 'Answer with a refresh token as well.' }),
+    connect: z
+      .boolean()
+      .optional()
+      .meta({
+        description:
+          'Link the identity that a sign-in by a provider ended with `sign_in_first` for, in this browser and at most ten ' +
+          'minutes ago, and go where it leads.'
+      })
   })
   .meta({ id: 'Login' })
 export type LoginBody = z.output<typeof loginBodySchema>
@@ -141,7 +149,18 @@ export const signInRoutes = {
     summary: 'Exchange e-mail and password for a JWT that is valid for 24 hours.',
     body: loginBodySchema,
     answers: { 200: { description: 'Signed in.', schema: signedInSchema } },
-    problems: ['invalid_credentials', 'organization_suspended', 'rate_limited']
+    problems: [
+      'invalid_credentials',
+      'organization_suspended',
+      'rate_limited',
+      'sso_state_invalid',
+      'sign_in_first',
+      'sso_identity_taken',
+      'sso_not_connected',
+      'sso_email_unverified',
+      'sso_wrong_tenant',
+      'invitation_invalid'
+    ]
   },
   refreshSession: {
     method: 'POST',

@@ -117,7 +117,8 @@ const ssoSignInRoutes = {
     tag: 'Single sign-on',
     summary: 'Where the identity provider sends the browser back to.',
     description:
-      'Opens a session and goes on to `returnTo`. What went wrong is told by a stable code in {APP_URL}/login?error={code}.',
+      'Opens a session and goes on to `returnTo`. What went wrong is told by a stable code in {APP_URL}/login?error={code}. ' +
+      'With `sign_in_first` and a `provider` the identity waits for ten minutes to be connected by `login`.',
     params: providerParamsSchema,
     answers: { 303: { description: 'To {APP_URL}, signed in, or to {APP_URL}/login?error={code}.' } },
     problems: ['not_found']

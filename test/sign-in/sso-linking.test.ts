@@ -135,7 +135,7 @@ t.test('an invited address that has an account has to sign in once as before', a
   const erin = await signUp(api, 'Erin')
   const token = await invite(erin.email)
   api.google.person = inWorkspace('Erin')
-  await accept(t, 'google', token, '/login?error=sign_in_first')
+  await accept(t, 'google', token, '/login?error=sign_in_first&provider=google&next=%2F')
   t.equal(await (await signedIn(erin.email)).signIn('/v1/auth/sso/google?link=1', SAME_SITE), '/')
   const browser = await accept(t, 'google', token, '/')
   t.match(await browser.whoAmI(), { user: { id: erin.id }, organization: { id: alice.organizationId }, role: 'admin' })

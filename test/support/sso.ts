@@ -75,6 +75,8 @@ export interface Browser {
   cookies: Map<string, string>
   /** Opens a page of Pulsegate, by its path. */
   open(path: string, headers?: Record<string, string>): Promise<Answer>
+  /** Sends a form of a page of Pulsegate. */
+  post(path: string, json: unknown): Promise<Answer>
   /** Goes to the provider and through its pages, up to the address that it sends the browser back to. */
   authenticate(authorizationUrl: string): Promise<string>
   /** The whole way of a sign-in from this path. Returns the path that it ends at. */
@@ -120,6 +122,12 @@ export function createBrowser(api: SsoApi): Browser {
     cookies: own,
     open: async (path, headers = {}) => {
       const answer = await api.call('GET', path, { headers: { ...cookieHeader(own), ...headers } })
+      take(own, answer.headers.getSetCookie())
+      return answer
+    },
+    post: async (path, json) => {
+      const headers = { ...cookieHeader(own), origin: ORIGIN, 'sec-fetch-site': 'same-origin' }
+      const answer = await api.call('POST', path, { json, headers })
       take(own, answer.headers.getSetCookie())
       return answer
     },

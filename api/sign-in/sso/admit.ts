@@ -4,7 +4,7 @@ import type { Database, Queryable } from '../../../shared/db.ts'
 import { AppError } from '../../../shared/errors.ts'
 import { insertAudit } from '../../../shared/store/audit.ts'
 import { findIdentity, insertIdentity } from '../../../shared/store/identities.ts'
-import { acceptInvitation, type FoundInvitation, findInvitation } from '../../../shared/store/invitations.ts'
+import { acceptInvitation, findInvitation } from '../../../shared/store/invitations.ts'
 import { listMemberships, type Membership } from '../../../shared/store/memberships.ts'
 import type { Organization } from '../../../shared/store/organizations.ts'
 import { lockSession } from '../../../shared/store/sessions.ts'
@@ -26,17 +26,29 @@ export interface Admitted {
  */
 export interface Admission {
   /**
-   * An identity that is linked, or one of a tenant that an organization is bound to by a proven domain: then the person
-   * joins it. @throws AppError sso_not_connected, sso_email_unverified, sign_in_first, organization_suspended
+   * Without an invitation: an identity that is linked, or one of a tenant that an organization is bound to by a proven
+   * domain; then the person joins it. With one: by an address that the provider vouches for. `proven` may take an
+   * identity that is not linked yet.
+   * @throws AppError sign_in_first, sso_email_unverified, sso_wrong_tenant, sso_not_connected, sso_identity_taken,
+   * organization_suspended, invitation_invalid, invitation_of_another
    */
-  enter(identity: Identity, organizationId: string | null, origin: Origin): Promise<Admitted>
-  /**
-   * Joins by an invitation to an address that the provider vouches for.
-   * @throws AppError invitation_invalid, sso_email_unverified, invitation_of_another, sign_in_first, sso_wrong_tenant
-   */
-  accept(identity: Identity, token: string, origin: Origin): Promise<Admitted>
+  admit(asked: Asked, origin: Origin, proven?: Proven): Promise<Admitted>
   /** Links to the account of a session that is still open. @throws AppError sso_identity_taken, sso_state_invalid */
   link(identity: Identity, to: LinkTarget, origin: Origin): Promise<void>
+}
+
+export interface Asked {
+  identity: Identity
+  /** Null: whichever it leads into. */
+  organizationId: string | null
+  /** The token of an invitation to accept. */
+  invitation: string | null
+}
+
+/** The account with the address of an identity; its person has just shown the password that has this hash. */
+export interface Proven {
+  user: User
+  passwordHash: string
 }
 
 export interface LinkTarget {
@@ -72,16 +84,12 @@ async function linkIdentity(tx: Queryable, identity: Identity, change: Change): 
   await note(tx, change, 'sso.identity_linked', { target, details: { provider, tenant } })
 }
 
-/** An account without a password. @throws AppError sign_in_first when the address has an account already. */
-async function insertPerson(tx: Queryable, user: User): Promise<void> {
-  try {
-    await insertUser(tx, { ...user, passwordHash: null })
-  } catch (error) {
-    if (error instanceof AppError && error.code === 'email_in_use')
-      throw new AppError('sign_in_first', { cause: error })
-    throw error
-  }
-}
+/** Whose the identity is, or comes to be when it is let in. */
+type Holder =
+  | { user: User; comes: 'linked' }
+  /** A new account without a password. */
+  | { user: User; comes: 'anew' }
+  | { user: User; comes: 'proven'; passwordHash: string }
 
 function personOf({ name }: Identity, email: string): User {
   const shown = (name ?? email).replaceAll('\u0000', '').trim().slice(0, 200)
@@ -129,86 +137,118 @@ async function readUser(db: Database, userId: string): Promise<User> {
   return user
 }
 
+/** @throws AppError sso_identity_taken when it became another account's than the one that is proven */
+async function holderOf({ db }: Stores, identity: Identity, proven: Proven | undefined): Promise<Holder> {
+  const userId = await findIdentity(db, identity)
+  if (userId !== null && proven !== undefined && proven.user.id !== userId) throw new AppError('sso_identity_taken')
+  if (userId !== null) return { user: await readUser(db, userId), comes: 'linked' }
+  if (proven !== undefined) return { ...proven, comes: 'proven' }
+  return { user: personOf(identity, identity.email ?? ''), comes: 'anew' }
+}
+
+/** @throws AppError sign_in_first when the address has an account already */
+async function insertPerson(tx: Queryable, user: User): Promise<void> {
+  try {
+    await insertUser(tx, { ...user, passwordHash: null })
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'email_in_use')
+      throw new AppError('sign_in_first', { cause: error })
+    throw error
+  }
+}
+
+/** Makes the identity the holder's. In a transaction of theirs and of the organization that tells of it. */
+async function settle(tx: Queryable, identity: Identity, holder: Holder, change: Change): Promise<void> {
+  if (holder.comes === 'linked') return
+  const { user } = holder
+  if (holder.comes === 'anew') await insertPerson(tx, user)
+  else {
+    await lockUser(tx, user.id)
+    // A password that is reset meanwhile proves nothing any more.
+    const account = await findUserByEmail(tx, user.email)
+    if (account?.id !== user.id || account.password_hash !== holder.passwordHash) {
+      throw new AppError('invalid_credentials')
+    }
+  }
+  await linkIdentity(tx, identity, change)
+}
+
 interface Joining {
   identity: Identity
-  /** Whose account it is already; null: the account is made now. */
-  known: User | null
+  holder: Holder
   origin: Origin
 }
 
 /** Just in time: the connection is looked at again by the database as the person joins. */
-async function join({ db }: Stores, { identity, known, origin }: Joining, to: BoundOrganization): Promise<Admitted> {
-  const user = known ?? personOf(identity, identity.email ?? '')
+async function join({ db }: Stores, { identity, holder, origin }: Joining, to: BoundOrganization): Promise<Admitted> {
+  const { user } = holder
   const change = { organizationId: to.organization_id, userId: user.id, origin }
   await db.person(user.id, to.organization_id, async (tx) => {
-    if (known === null) await insertPerson(tx, user)
+    await settle(tx, identity, holder, change)
     if (!(await joinBySso(tx, to.id, user.id))) throw new AppError('sso_not_connected')
-    if (known === null) await linkIdentity(tx, identity, change)
     const target = { kind: 'user', id: user.id, name: user.email }
     await note(tx, change, 'member.joined', { target, details: { by: 'sso', role: 'member', connectionId: to.id } })
   })
   return { user, organization: organizationOf(to) }
 }
 
-function createEnter(stores: Stores): Admission['enter'] {
+/** Where the person comes to: into an organization of theirs, or into a new one. */
+async function enter(stores: Stores, joining: Joining, organizationId: string | null): Promise<Admitted> {
   const { db } = stores
-  return async (identity, organizationId, origin) => {
-    const userId = await findIdentity(db, identity)
-    const bound = await findBoundOrganizations(db, identity)
-    const isWanted = (one: { organization_id: string }) =>
-      organizationId === null || one.organization_id === organizationId
-    const offered = bound.filter(isWanted)
-    if (userId === null) return join(stores, { identity, known: null, origin }, chooseConnection(identity, offered))
-    const known = await readUser(db, userId)
-    const memberships = (await listMemberships(db, userId)).filter(isWanted)
-    const open = memberships.filter((one) => isOpen(one, bound))
-    const chosen = open.find((one) => !one.suspended) ?? open[0]
-    if (chosen?.suspended) throw new AppError('organization_suspended')
-    if (chosen !== undefined) return { user: known, organization: organizationOf(chosen) }
-    if (memberships.length > 0) throw new AppError('sso_wrong_tenant')
-    return join(stores, { identity, known, origin }, chooseConnection(identity, offered))
+  const { identity, holder, origin } = joining
+  const { user } = holder
+  const bound = await findBoundOrganizations(db, identity)
+  const isWanted = (one: { organization_id: string }) =>
+    organizationId === null || one.organization_id === organizationId
+  const offered = bound.filter(isWanted)
+  // What is not linked leads only where its tenant does.
+  const to = holder.comes === 'linked' ? null : chooseConnection(identity, offered)
+  const memberships = (await listMemberships(db, user.id)).filter(
+    (one) => isWanted(one) && (to === null || offered.some((other) => other.organization_id === one.organization_id))
+  )
+  const open = memberships.filter((one) => isOpen(one, bound))
+  const chosen = open.find((one) => !one.suspended) ?? open[0]
+  if (chosen?.suspended) throw new AppError('organization_suspended')
+  if (chosen !== undefined) {
+    const change = { organizationId: chosen.organization_id, userId: user.id, origin }
+    if (to !== null) await db.person(user.id, chosen.organization_id, (tx) => settle(tx, identity, holder, change))
+    return { user, organization: organizationOf(chosen) }
   }
+  if (memberships.length > 0) throw new AppError('sso_wrong_tenant')
+  return join(stores, joining, to ?? chooseConnection(identity, offered))
 }
 
-/** @throws AppError invitation_invalid */
-async function requireInvitation({ db, secrets, clock }: Stores, token: string): Promise<FoundInvitation> {
-  const invitation = await findInvitation(db, secrets.digest(token))
+async function accept(
+  { db, secrets, clock }: Stores,
+  { identity, holder, origin }: Joining,
+  token: string
+): Promise<Admitted> {
+  const digest = secrets.digest(token)
+  const invitation = await findInvitation(db, digest)
   if (invitation === undefined || invitation.accepted_at !== null || invitation.expires_at.getTime() <= clock()) {
     throw new AppError('invitation_invalid')
   }
-  return invitation
+  if (identity.emailVerified !== true) throw new AppError('sso_email_unverified')
+  if (identity.email !== invitation.email) throw new AppError('invitation_of_another')
+  if (!isOpen(invitation, await findBoundOrganizations(db, identity))) throw new AppError('sso_wrong_tenant')
+  const { user } = holder
+  const { id, organization_id: organizationId, email, role } = invitation
+  const change = { organizationId, userId: user.id, origin }
+  await db.person(user.id, organizationId, async (tx) => {
+    await settle(tx, identity, holder, change)
+    if (!(await acceptInvitation(tx, digest, user.id, new Date(clock())))) {
+      throw new AppError('invitation_invalid')
+    }
+    const target = { kind: 'invitation', id, name: email }
+    await note(tx, change, 'invitation.accepted', { target, details: { role, by: 'sso' } })
+  })
+  return { user, organization: organizationOf(invitation) }
 }
 
-/** Whose identity it is, or null for a new account. @throws AppError sign_in_first */
-async function inviteeOf({ db }: Stores, identity: Identity, { email }: FoundInvitation): Promise<User | null> {
-  const userId = await findIdentity(db, identity)
-  if (userId !== null) return readUser(db, userId)
-  // An account with this address, however it came about, is its owner's to link.
-  if ((await findUserByEmail(db, email)) !== undefined) throw new AppError('sign_in_first')
-  return null
-}
-
-function createAccept(stores: Stores): Admission['accept'] {
-  const { db, secrets, clock } = stores
-  return async (identity, token, origin) => {
-    const invitation = await requireInvitation(stores, token)
-    if (identity.emailVerified !== true) throw new AppError('sso_email_unverified')
-    if (identity.email !== invitation.email) throw new AppError('invitation_of_another')
-    if (!isOpen(invitation, await findBoundOrganizations(db, identity))) throw new AppError('sso_wrong_tenant')
-    const known = await inviteeOf(stores, identity, invitation)
-    const user = known ?? personOf(identity, invitation.email)
-    const { id, organization_id: organizationId, email, role } = invitation
-    const change = { organizationId, userId: user.id, origin }
-    await db.person(user.id, organizationId, async (tx) => {
-      if (known === null) await insertPerson(tx, user)
-      if (!(await acceptInvitation(tx, secrets.digest(token), user.id, new Date(clock())))) {
-        throw new AppError('invitation_invalid')
-      }
-      if (known === null) await linkIdentity(tx, identity, change)
-      const target = { kind: 'invitation', id, name: email }
-      await note(tx, change, 'invitation.accepted', { target, details: { role, by: 'sso' } })
-    })
-    return { user, organization: organizationOf(invitation) }
+function createAdmit(stores: Stores): Admission['admit'] {
+  return async ({ identity, organizationId, invitation }, origin, proven) => {
+    const joining = { identity, holder: await holderOf(stores, identity, proven), origin }
+    return invitation === null ? enter(stores, joining, organizationId) : accept(stores, joining, invitation)
   }
 }
 
@@ -228,5 +268,5 @@ function createLink({ db }: Stores): Admission['link'] {
 }
 
 export function createAdmission(stores: Stores): Admission {
-  return { enter: createEnter(stores), accept: createAccept(stores), link: createLink(stores) }
+  return { admit: createAdmit(stores), link: createLink(stores) }
 }

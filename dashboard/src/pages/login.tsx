@@ -18,7 +18,7 @@ function safePath(wanted: string | null): string {
 const SSO_FAULTS: Partial<Record<string, string>> = {
   invitation_of_another: 'The invitation is for another e-mail address.',
   reauthentication_required: 'Linking an account asks for a sign-in of the last ten minutes: sign in again first.',
-  sign_in_first: 'You have an account here: sign in with your password, and link the provider under My account.',
+  sign_in_first: 'You have an account here: sign in as before, and link the provider under My account.',
   sso_denied: 'The provider did not let you in.',
   sso_email_unverified: 'The provider does not vouch for your e-mail address.',
   sso_identity_taken: 'That identity is linked to another account.',
@@ -29,8 +29,17 @@ const SSO_FAULTS: Partial<Record<string, string>> = {
   sso_wrong_tenant: 'That identity is of another organization than the one asked for.'
 }
 
-function SsoFault({ code }: { code: string | null }) {
+const PROVIDERS: Partial<Record<string, string>> = { entra: 'Microsoft', google: 'Google' }
+
+function SsoFault({ code, connecting }: { code: string | null; connecting: string | null }) {
   if (code === null) return null
+  if (connecting !== null) {
+    return (
+      <Alert color="blue" variant="light" role="alert">
+        An account with this e-mail exists. Enter its password once to connect it with {connecting}.
+      </Alert>
+    )
+  }
   return (
     <Alert color="red" variant="light" role="alert">
       {SSO_FAULTS[code] ?? `Signing in did not work (${code.replaceAll('_', ' ')}).`} Try again, or use your password.
@@ -43,10 +52,12 @@ export function LoginPage() {
   const [search] = useSearchParams()
   const next = safePath(search.get('next'))
   const ssoFault = search.get('error')
+  /** The provider whose identity waits for the password of the account with its address. */
+  const connecting = ssoFault === 'sign_in_first' ? (PROVIDERS[search.get('provider') ?? ''] ?? null) : null
   const refresh = useFreshSession()
   const form = useForm({ initialValues: { email: '', password: '' } })
   const { fault, busy, onSubmit } = useSubmit(form, async (body) => {
-    await call('POST /v1/auth/login', { body })
+    await call('POST /v1/auth/login', { body: connecting === null ? body : { ...body, connect: true } })
     await refresh()
     navigate(next)
   })
@@ -57,11 +68,11 @@ export function LoginPage() {
       <form onSubmit={onSubmit} noValidate>
         <Stack>
           <ProblemAlert error={fault} />
-          {fault === null ? <SsoFault code={ssoFault} /> : null}
+          {fault === null ? <SsoFault code={ssoFault} connecting={connecting} /> : null}
           <TextInput label="E-mail" type="email" required autoComplete="username" {...form.getInputProps('email')} />
           <PasswordField {...form.getInputProps('password')} />
           <Button type="submit" loading={busy} fullWidth>
-            Sign in
+            {connecting === null ? 'Sign in' : `Connect with ${connecting}`}
           </Button>
           <ProviderButtons query={{ returnTo: next }} />
           <Text size="sm" ta="center">
