@@ -1,3 +1,4 @@
+import type { Routes } from '../../shared/contract/routes.ts'
 import type { Queryable } from '../../shared/db.ts'
 import { AppError } from '../../shared/errors.ts'
 import { retentionFrom } from '../../shared/plans.ts'
@@ -6,18 +7,18 @@ import { findExplanation, listOutagesSince } from '../../shared/store/explanatio
 import { findLastHeartbeat } from '../../shared/store/heartbeats.ts'
 import { findMonitor, type MonitorRow } from '../../shared/store/monitors.ts'
 import { BUCKET_MS } from '../../shared/store/rollups.ts'
-import { type IncidentRow, listIncidents } from '../../shared/store/transitions.ts'
+import { type IncidentRow, listIncidents, listTransitions, type TransitionRow } from '../../shared/store/transitions.ts'
 import { bucketSpan, summarize } from '../history/buckets.ts'
 import { explain } from '../history/explain.ts'
 import { summaryWindow, type Window } from '../history/window.ts'
 import type { Principal } from '../http/authenticate.ts'
-import type { Handlers } from '../http/contract.ts'
+import type { Call, Handlers } from '../http/contract.ts'
 import { cutPage, readCursor, writeCursor } from '../http/cursor.ts'
 import type { Parts } from '../parts.ts'
 
 const PLACE_CURSOR = /^\d{1,15}\.\d{1,15}$/
 
-type HistoryHandlers = Pick<Handlers, 'summarizeMonitor' | 'listIncidents' | 'explainMonitor'>
+type HistoryHandlers = Pick<Handlers, 'summarizeMonitor' | 'listTransitions' | 'listIncidents' | 'explainMonitor'>
 
 /** A key sees its own set only. @throws AppError not_found */
 function requireInSet(principal: Principal, monitorId: string): void {
@@ -74,6 +75,10 @@ function createSummary({ readDb, clock }: Parts): HistoryHandlers['summarizeMoni
   }
 }
 
+function toTransition({ from_state: from, to_state: to, at, reason }: TransitionRow) {
+  return { from, to, at: formatTimestamp(at.getTime()), reason }
+}
+
 function toIncident({ at, ended_at, reason }: IncidentRow, now: number) {
   const end = ended_at?.getTime() ?? now
   return {
@@ -84,26 +89,64 @@ function toIncident({ at, ended_at, reason }: IncidentRow, now: number) {
   }
 }
 
-function createIncidents({ readDb, clock }: Parts): HistoryHandlers['listIncidents'] {
-  return async ({ principal, params, query: { cursor, limit } }) => {
+/** A page of what is kept as long as days, newest first, without what the plan does not show any more. */
+function toPage<Row extends { id: number; at: Date }>(
+  rows: readonly Row[],
+  { plan, now, limit, endOf }: { plan: string; now: number; limit: number; endOf: (row: Row) => number }
+) {
+  const kept = retentionFrom(plan, '1d', now)
+  const shown = rows.filter((row) => kept === null || endOf(row) >= kept)
+  const { page, nextCursor } = cutPage(shown, limit, (last) => writeCursor(last.at.getTime(), last.id))
+  return {
+    page,
+    nextCursor,
+    retentionFrom: kept === null ? null : formatTimestamp(kept),
+    clamped: shown.length < rows.length
+  }
+}
+
+type Lists = Pick<HistoryHandlers, 'listTransitions' | 'listIncidents'>
+
+function createLists({ readDb, clock }: Parts): Lists {
+  function readRows<Row>(
+    {
+      principal,
+      params,
+      query: { cursor, limit }
+    }: Pick<Call<Routes['listIncidents']>, 'principal' | 'params' | 'query'>,
+    list: (tx: Queryable, page: Parameters<typeof listIncidents>[1]) => Promise<Row[]>
+  ): Promise<Row[]> {
     const { organizationId } = principal
-    const now = clock()
     const place = readCursor(cursor, PLACE_CURSOR)
     const after = place === null ? null : { at: Number(place[0]), id: Number(place[1]) }
-    const endedAfter = retentionFrom(planOfCaller(principal), '1d', now)
-    const rows = await readDb.tenant(organizationId, async (tx) => {
+    return readDb.tenant(organizationId, async (tx) => {
       const { key } = await read(tx, principal, params.id)
-      return listIncidents(tx, { organizationId, monitorKey: key, after, limit: limit + 1, endedAfter })
+      return list(tx, { organizationId, monitorKey: key, after, limit: limit + 1 })
     })
-    const { page, nextCursor } = cutPage(rows, limit, (last) => writeCursor(last.at.getTime(), last.id))
-    return { status: 200, body: { data: page.map((row) => toIncident(row, now)), nextCursor } }
+  }
+
+  return {
+    listTransitions: async (call) => {
+      const scope = { plan: planOfCaller(call.principal), now: clock(), limit: call.query.limit }
+      const rows = await readRows(call, listTransitions)
+      const { page, ...rest } = toPage(rows, { ...scope, endOf: ({ at }) => at.getTime() })
+      return { status: 200, body: { data: page.map(toTransition), ...rest } }
+    },
+
+    listIncidents: async (call) => {
+      const now = clock()
+      const scope = { plan: planOfCaller(call.principal), now, limit: call.query.limit }
+      const rows = await readRows(call, listIncidents)
+      const { page, ...rest } = toPage(rows, { ...scope, endOf: ({ ended_at: end }) => end?.getTime() ?? now })
+      return { status: 200, body: { data: page.map((row) => toIncident(row, now)), ...rest } }
+    }
   }
 }
 
 export function createHistoryHandlers(parts: Parts): HistoryHandlers {
   return {
     summarizeMonitor: createSummary(parts),
-    listIncidents: createIncidents(parts),
+    ...createLists(parts),
     explainMonitor: async ({ principal, params: { id } }) => {
       const { organizationId } = principal
       requireInSet(principal, id)

@@ -1,9 +1,7 @@
 import { v7 as uuidv7 } from 'uuid'
 import { AppError } from '../../shared/errors.ts'
-import { formatTimestamp } from '../../shared/protocol/timestamp.ts'
 import { restartClock } from '../../shared/store/monitor-switches.ts'
 import { deleteMonitor, insertMonitor, listMonitors, lockMonitor, updateMonitor } from '../../shared/store/monitors.ts'
-import { listTransitions } from '../../shared/store/transitions.ts'
 import { readOverviews } from '../history/overview.ts'
 import { audit } from '../http/audit.ts'
 import type { Handlers } from '../http/contract.ts'
@@ -15,15 +13,13 @@ import { changedFields, changesTiming, fieldsAfter, fieldsOfNew } from './monito
 import { writeParents } from './monitor-parents.ts'
 import { createSwitchHandlers } from './monitor-switches.ts'
 
-const PLACE_CURSOR = /^\d{1,15}\.\d{1,15}$/
-
 type Switches = 'pauseMonitor' | 'resumeMonitor' | 'changeMonitors'
 type MonitorHandlers = Pick<
   Handlers,
-  'listMonitors' | 'createMonitor' | 'readMonitor' | 'patchMonitor' | 'deleteMonitor' | 'listTransitions' | Switches
+  'listMonitors' | 'createMonitor' | 'readMonitor' | 'patchMonitor' | 'deleteMonitor' | Switches
 >
 
-type Readers = 'listMonitors' | 'readMonitor' | 'listTransitions'
+type Readers = 'listMonitors' | 'readMonitor'
 
 function createReaders({ db, readDb, clock }: Parts, { toMonitor }: Tools): Pick<MonitorHandlers, Readers> {
   return {
@@ -49,24 +45,6 @@ function createReaders({ db, readDb, clock }: Parts, { toMonitor }: Tools): Pick
     readMonitor: async ({ principal, params }) => {
       const row = await db.tenant(principal.organizationId, (tx) => read(tx, principal, params.id))
       return { status: 200, body: toMonitor(row, principal, true) }
-    },
-
-    listTransitions: async ({ principal, params, query: { cursor, limit } }) => {
-      const { organizationId } = principal
-      const place = readCursor(cursor, PLACE_CURSOR)
-      const after = place === null ? null : { at: Number(place[0]), id: Number(place[1]) }
-      const rows = await db.tenant(organizationId, async (tx) => {
-        const { key } = await read(tx, principal, params.id)
-        return listTransitions(tx, { organizationId, monitorKey: key, after, limit: limit + 1 })
-      })
-      const { page, nextCursor } = cutPage(rows, limit, (last) => writeCursor(last.at.getTime(), last.id))
-      const data = page.map((row) => ({
-        from: row.from_state,
-        to: row.to_state,
-        at: formatTimestamp(row.at.getTime()),
-        reason: row.reason
-      }))
-      return { status: 200, body: { data, nextCursor } }
     }
   }
 }

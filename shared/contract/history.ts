@@ -24,6 +24,22 @@ export const summarySchema = z
   })
   .meta({ id: 'MonitorSummary' })
 
+/** What a list that the plan may cut off says of it. */
+const retentionShape = {
+  retentionFrom: timeField.nullable().meta({ description: 'Nothing older is shown; null: everything is.' }),
+  clamped: z.boolean().meta({ description: 'There is something older after this page that is not shown any more.' })
+}
+
+export const transitionPageSchema = z
+  .object({
+    data: z.array(
+      z.object({ from: z.enum(MONITOR_STATES), to: z.enum(MONITOR_STATES), at: timeField, reason: z.string() })
+    ),
+    nextCursor: nextCursorField,
+    ...retentionShape
+  })
+  .meta({ id: 'TransitionPage' })
+
 export const incidentPageSchema = z
   .object({
     data: z.array(
@@ -36,7 +52,8 @@ export const incidentPageSchema = z
         })
         .meta({ id: 'Incident' })
     ),
-    nextCursor: nextCursorField
+    nextCursor: nextCursorField,
+    ...retentionShape
   })
   .meta({ id: 'IncidentPage' })
 
@@ -73,12 +90,23 @@ export const historyRoutes = {
     query: summaryQuerySchema,
     answers: { 200: { description: 'The window.', schema: summarySchema } }
   },
+  listTransitions: {
+    method: 'GET',
+    path: '/v1/monitors/{id}/transitions',
+    auth: 'monitors:read',
+    tag: 'Monitors',
+    summary: 'List the state changes of a monitor, newest first, as far back as the plan keeps days.',
+    params: idParamsSchema,
+    query: pageQuerySchema,
+    answers: { 200: { description: 'One page.', schema: transitionPageSchema } },
+    problems: ['invalid_cursor']
+  },
   listIncidents: {
     method: 'GET',
     path: '/v1/monitors/{id}/incidents',
     auth: 'monitors:read',
     tag: 'Monitors',
-    summary: 'List the times when a monitor was down, newest first.',
+    summary: 'List the times when a monitor was down, newest first, as far back as the plan keeps days.',
     params: idParamsSchema,
     query: pageQuerySchema,
     answers: { 200: { description: 'One page.', schema: incidentPageSchema } },

@@ -195,15 +195,6 @@ export const bulkAnswerSchema = z
   })
   .meta({ id: 'BulkResult' })
 
-export const transitionPageSchema = z
-  .object({
-    data: z.array(
-      z.object({ from: z.enum(MONITOR_STATES), to: z.enum(MONITOR_STATES), at: timeField, reason: z.string() })
-    ),
-    nextCursor: nextCursorField
-  })
-  .meta({ id: 'TransitionPage' })
-
 export const monitorRoutes = {
   listMonitors: {
     method: 'GET',
@@ -282,16 +273,5 @@ export const monitorRoutes = {
       'Resume a paused monitor. It is pending until it is heard of, or missed an interval and its grace from now.',
     params: idParamsSchema,
     answers: { 200: { description: 'The monitor as it is now.', schema: monitorSchema } }
-  },
-  listTransitions: {
-    method: 'GET',
-    path: '/v1/monitors/{id}/transitions',
-    auth: 'monitors:read',
-    tag: 'Monitors',
-    summary: 'List the state changes of a monitor, newest first.',
-    params: idParamsSchema,
-    query: pageQuerySchema,
-    answers: { 200: { description: 'One page.', schema: transitionPageSchema } },
-    problems: ['invalid_cursor']
   }
 } as const satisfies Record<string, Route>

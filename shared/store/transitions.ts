@@ -39,10 +39,10 @@ export interface IncidentRow {
   reason: string
 }
 
-/** Newest first; those that ended before `endedAfter` (epoch ms) are left out, null leaves out none. */
+/** Newest first. */
 export function listIncidents(
   db: Queryable,
-  { organizationId, monitorKey, after, limit, endedAfter }: Page & { endedAfter: number | null }
+  { organizationId, monitorKey, after, limit }: Page
 ): Promise<IncidentRow[]> {
   return db.query<IncidentRow>(
     `select t.id, t.at, t.reason, n.at as ended_at
@@ -52,16 +52,8 @@ export function listIncidents(
      ) n on true
      where t.organization_id = $1 and t.monitor_key = $2 and t.to_state = 'down' and t.from_state <> 'down'
        and ($3::timestamptz is null or (t.at, t.id) < ($3, $4::bigint))
-       and ($6::timestamptz is null or n.at is null or n.at >= $6)
      order by t.at desc, t.id desc limit $5`,
-    [
-      organizationId,
-      monitorKey,
-      after === null ? null : new Date(after.at),
-      after?.id ?? null,
-      limit,
-      endedAfter === null ? null : new Date(endedAfter)
-    ]
+    [organizationId, monitorKey, after === null ? null : new Date(after.at), after?.id ?? null, limit]
   )
 }
 

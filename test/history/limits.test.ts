@@ -55,3 +55,55 @@ t.test('an interval below what the plan allows is refused, on creation and on ch
   await stores.db.query("update organizations set plan = 'self-hosted' where id = $1", [alice.organizationId])
   t.equal((await patch(10)).status, 200)
 })
+
+const DAY = 86_400_000
+const ago = (days: number) => new Date(Date.now() - days * DAY)
+
+interface Page {
+  data: Array<{ at?: string; from: string; to: string | null }>
+  nextCursor: string | null
+  retentionFrom: string | null
+  clamped: boolean
+}
+
+t.test(
+  'state changes and incidents are shown as far back as the plan keeps days, and the answer says so',
+  async (t) => {
+    const { body } = await api.call('GET', '/v1/monitors?limit=1', { as: charlie.jwt })
+    const [{ id } = { id: '' }] = (body as { data: Array<{ id: string }> }).data
+    const steps = [
+      ['up', 'down', 460],
+      ['down', 'up', 450],
+      ['up', 'down', 410],
+      ['down', 'up', 390],
+      ['up', 'down', 10],
+      ['down', 'up', 9]
+    ]
+    for (const [from, to, days] of steps) {
+      await stores.db.query(
+        `insert into transitions (monitor_key, organization_id, from_state, to_state, at, reason)
+       select key, organization_id, $2, $3, $4, 'missed' from monitors where id = $1`,
+        [id, from, to, ago(Number(days))]
+      )
+    }
+    const read = async (path: string) =>
+      (await api.call('GET', `/v1/monitors/${id}/${path}`, { as: charlie.jwt })).body as Page
+    const changes = await read('transitions')
+    t.same(
+      changes.data.map(({ to }) => to),
+      ['up', 'down', 'up']
+    )
+    t.match(changes, { clamped: true, nextCursor: null })
+    const kept = Date.parse(changes.retentionFrom ?? '')
+    t.ok(Math.abs(kept - ago(PLANS.free.retention['1d']).getTime()) < 60_000)
+    const first = await read('transitions?limit=2')
+    t.match(first, { data: { length: 2 }, clamped: false })
+    t.match(await read(`transitions?limit=2&cursor=${first.nextCursor}`), { data: { length: 1 }, clamped: true })
+    const incidents = await read('incidents')
+    t.equal(incidents.data.length, 2, 'one that ended within what is shown is shown whole')
+    t.match(incidents, { clamped: true, nextCursor: null, retentionFrom: /Z$/ })
+    await stores.db.query("update organizations set plan = 'self-hosted' where id = $1", [charlie.organizationId])
+    t.match(await read('transitions'), { data: { length: 6 }, clamped: false, retentionFrom: null })
+    t.match(await read('incidents'), { data: { length: 3 }, clamped: false, retentionFrom: null })
+  }
+)

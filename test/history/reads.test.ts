@@ -248,7 +248,7 @@ t.test('incidents are the times of being down, newest first, page by page', asyn
   })
   t.same(first.data, [incident(2), incident(1)])
   const second = (await get(`/v1/monitors/${monitor.id}/incidents?limit=2&cursor=${first.nextCursor}`)).body as Page
-  t.same(second, { data: [incident(0)], nextCursor: null })
+  t.same(second, { data: [incident(0)], nextCursor: null, retentionFrom: null, clamped: false })
 })
 
 t.test('an incident that lasts has no end', async (t) => {
