@@ -20,7 +20,7 @@ const borders = [
 const starters = [
   '^gateway/(gateway|read-frame|resume)\\.ts$',
   '^api/(app|server|history/(buckets|export))\\.ts$',
-  '^api/(afterwards|mail/mail|sign-in/(email|password|signing-keys))\\.ts$',
+  '^api/(afterwards|mail/mail|sign-in/(email|limits|password|signing-keys))\\.ts$',
   '^worker/(worker|history|late-heartbeats|retention|rollup|group-writer|monitor-state|silence|sweep)\\.ts$',
   '^agent/(connection|outbox|schedule|config)\\.ts$',
   '^agent/checks/',

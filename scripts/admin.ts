@@ -25,7 +25,9 @@ Usage: npm run admin -- <command>
   organizations plan <id> <plan>     ${Object.keys(PLANS).join(', ')}
   organizations suspend <id>         nobody of it signs in or reports, until
   organizations resume <id>
-  users reset-password <email>       shows a new password once, and ends the person's sessions
+  users reset-password <email> [--unlink]
+                                     shows a new password once, and ends the person's sessions;
+                                     --unlink: single sign-on is no way in any more either
   keys list --organization <id>      API keys, by their beginnings and ends
   keys revoke <key id>               closes its sockets and refuses it within a second
   signing-keys list                  the keys that sign JWTs
@@ -44,7 +46,8 @@ const OPTIONS = {
   'owner-email': { type: 'string' },
   'owner-name': { type: 'string' },
   organization: { type: 'string' },
-  now: { type: 'boolean' }
+  now: { type: 'boolean' },
+  unlink: { type: 'boolean' }
 } as const
 interface Values {
   name?: string | undefined
@@ -52,6 +55,7 @@ interface Values {
   'owner-name'?: string | undefined
   organization?: string | undefined
   now?: boolean | undefined
+  unlink?: boolean | undefined
 }
 
 /** What is wrong with a word, or null. */
@@ -112,10 +116,11 @@ const FORMS: Record<string, Form> = {
   },
   'users reset-password': {
     words: [email],
+    options: { unlink: flag },
     run:
-      ([email = '']) =>
+      ([email = ''], { unlink = false }) =>
       (operator) =>
-        resetPassword(operator, email)
+        resetPassword(operator, email, unlink)
   },
   'keys list': {
     words: [],

@@ -4,6 +4,7 @@ import { networkOf } from '../../shared/network.ts'
 import { type Asked, createLimits } from '../http/limits.ts'
 import { requireQuota } from '../http/rate-limit-headers.ts'
 import type { Parts } from '../parts.ts'
+import { accountKey } from './limits.ts'
 
 /** What stands before everything that a stranger may try: passwords, links, tokens. */
 export interface Guard {
@@ -38,21 +39,20 @@ function requirePatience(seconds: number): void {
 export function createGuard({ signInLimits, counts, rateLimitScale, secrets, log }: Parts): Guard {
   const { account, network } = signInLimits
   const { asked } = createLimits(counts, rateLimitScale)
-  const accountKey = (email: string) => secrets.digest(email).toString('base64url')
   const giveBack = (address: string) => orElse(log, network.giveBack(networkOf(address)), undefined)
   return {
     enter: async (email, address) => {
       const crowd = await orElse(log, network.take(networkOf(address)), 0)
-      const wait = crowd > 0 ? crowd : await orElse(log, account.enter(accountKey(email)), 0)
+      const wait = crowd > 0 ? crowd : await orElse(log, account.enter(accountKey(secrets, email)), 0)
       // Nothing was tried. Neither one impatient person nor a rush of good sign-ins must use up what everybody behind this
       // address has.
       if (wait > 0) await giveBack(address)
       requirePatience(wait)
     },
     passed: async (email, address) => {
-      await Promise.all([orElse(log, account.forget(accountKey(email)), undefined), giveBack(address)])
+      await Promise.all([orElse(log, account.forget(accountKey(secrets, email)), undefined), giveBack(address)])
     },
-    forgive: (email) => orElse(log, account.forget(accountKey(email)), undefined),
+    forgive: (email) => orElse(log, account.forget(accountKey(secrets, email)), undefined),
     ask: (what, address) => requireQuota(asked[what].take(networkOf(address)))
   }
 }

@@ -1,6 +1,7 @@
 import { createBackOff } from '../../shared/back-off.ts'
 import { createSharedLimit } from '../../shared/rate-limit.ts'
 import type { RedisClient } from '../../shared/redis.ts'
+import type { Secrets } from '../../shared/secrets.ts'
 import type { SignInLimits } from '../parts.ts'
 
 interface Options {
@@ -8,6 +9,11 @@ interface Options {
   prefix: string
   scale: number
   clock: () => number
+}
+
+/** By what the failures of an account are counted: nobody reads addresses in Redis. */
+export function accountKey(secrets: Secrets, email: string): string {
+  return secrets.digest(email).toString('base64url')
 }
 
 /**

@@ -1,4 +1,5 @@
 import { AppError } from '../../shared/errors.ts'
+import { networkOf } from '../../shared/network.ts'
 import { insertAudit } from '../../shared/store/audit.ts'
 import { listMemberships } from '../../shared/store/memberships.ts'
 import { findRefreshToken, type RefreshTokenOwner, spendRefreshToken } from '../../shared/store/refresh-tokens.ts'
@@ -6,7 +7,7 @@ import { endSession, lockSession, type SessionRow, touchSession } from '../../sh
 import type { Parts } from '../parts.ts'
 import { IDLE_MS, type Origin, type Sessions } from './sessions.ts'
 
-/** A client that lost the answer asks again with the same token; a thief comes later. */
+/** A client that lost the answer asks again with the same token; a thief comes later, or from elsewhere. */
 const GRACE_MS = 10_000
 
 interface Refreshed {
@@ -17,6 +18,11 @@ interface Refreshed {
 function isOpen(session: SessionRow | undefined, now: number): session is SessionRow {
   if (session === undefined || session.ended_at !== null) return false
   return session.expires_at.getTime() > now && now - session.last_used_at.getTime() <= IDLE_MS
+}
+
+/** What tells one client of a person from another. */
+function clientOf({ address, userAgent }: Origin): string {
+  return JSON.stringify([networkOf(address), userAgent])
 }
 
 /** Unknown, used, ended, too old: all alike, so that nothing is learned by trying. */
@@ -36,8 +42,9 @@ export function createRefresh({ db, secrets, clock }: Parts, sessions: Sessions)
       const session = await lockSession(tx, userId, id)
       const now = clock()
       if (!isOpen(session, now)) return null
-      const usedAt = await spendRefreshToken(tx, digest, new Date(now))
-      if (usedAt === null || now - usedAt.getTime() <= GRACE_MS) {
+      const use = { at: new Date(now), by: secrets.digest(clientOf(origin)) }
+      const before = await spendRefreshToken(tx, digest, use)
+      if (before === null || (now - before.at.getTime() <= GRACE_MS && before.by.equals(use.by))) {
         await touchSession(tx, id, new Date(now))
         return { session, refreshToken: await sessions.giveRefreshToken(tx, id) }
       }

@@ -169,8 +169,8 @@ export const signInRoutes = {
     tag: 'Sign-in',
     summary: 'Exchange a refresh token for a new JWT and the next refresh token.',
     description:
-      'Each refresh token is used once. One that comes again later than 10 s after its use ends its session. A session ends ' +
-      'after 14 days without use, and after 30 days in any case.',
+      'Each refresh token is used once. One that comes again later than 10 s after its use, or from another network or ' +
+      '`User-Agent`, ends its session. A session ends after 14 days without use, and after 30 days in any case.',
     body: refreshBodySchema,
     answers: { 200: { description: 'Refreshed.', schema: refreshedSchema } },
     problems: ['unauthorized', 'organization_suspended', 'rate_limited']

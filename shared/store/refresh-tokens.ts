@@ -28,13 +28,25 @@ export async function findRefreshToken(db: Queryable, digest: Buffer): Promise<R
   return row
 }
 
-/** In a transaction of the person that holds the lock of the session: uses the token. Returns when it was used before. */
-export async function spendRefreshToken(db: Queryable, digest: Buffer, at: Date): Promise<Date | null> {
+export interface TokenUse {
+  at: Date
+  /** Digest of the client. */
+  by: Buffer
+}
+
+/**
+ * In a transaction of the person that holds the lock of the session: uses the token. Null, or the use before, which
+ * stays the one that is remembered.
+ */
+export async function spendRefreshToken(db: Queryable, digest: Buffer, use: TokenUse): Promise<TokenUse | null> {
   const rows = await db.query(
-    'update refresh_tokens set used_at = $2 where digest = $1 and used_at is null returning digest',
-    [digest, at]
+    'update refresh_tokens set used_at = $2, used_by = $3 where digest = $1 and used_at is null returning digest',
+    [digest, use.at, use.by]
   )
   if (rows.length > 0) return null
-  const [row] = await db.query<{ used_at: Date }>('select used_at from refresh_tokens where digest = $1', [digest])
-  return row?.used_at ?? new Date(0)
+  const [row] = await db.query<{ used_at: Date; used_by: Buffer | null }>(
+    'select used_at, used_by from refresh_tokens where digest = $1',
+    [digest]
+  )
+  return { at: row?.used_at ?? new Date(0), by: row?.used_by ?? Buffer.alloc(0) }
 }

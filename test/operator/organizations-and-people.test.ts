@@ -59,16 +59,45 @@ t.test('a plan is changed', async (t) => {
   ])
 })
 
-t.test('a person whose password is reset is signed out everywhere', async (t) => {
+t.test('a person whose password is reset is signed out everywhere and need not wait', async (t) => {
   const frank = await signUp(api, 'Frank')
-  const before = await api.call('POST', '/v1/auth/login', { json: { email: frank.email, password: PASSWORD } })
+  const json = { email: frank.email, password: PASSWORD, remember: true }
+  const before = await api.call('POST', '/v1/auth/login', { json })
+  const { refreshToken } = before.body as { refreshToken: string }
   const cookie = before.headers.get('set-cookie')?.split(';')[0] ?? ''
+  for (let i = 0; i < 5; i++) await logIn(api, frank.email, 'wrong')
+  expectProblem(t, await logIn(api, frank.email, PASSWORD), 429, 'rate_limited')
   const reset = await admin('users', 'reset-password', ' FRANK@example.com')
   t.match(reset, { code: 0, out: /\n2 sessions were ended\.\n$/ })
   t.equal((await api.call('GET', '/v1/me', { headers: { cookie } })).status, 401)
+  t.equal((await api.call('POST', '/v1/auth/refresh', { json: { refreshToken } })).status, 401)
   t.equal((await logIn(api, frank.email, PASSWORD)).status, 401)
   t.equal((await logIn(api, frank.email, wordAfter('password', reset.out))).status, 200)
   t.match(await doneByOperator(stores, frank.organizationId), [
     { action: 'password.reset', details: { sessionsEnded: 2 } }
+  ])
+})
+
+t.test('a person whose identities are unlinked comes in by the new password alone', async (t) => {
+  const grace = await signUp(api, 'Grace')
+  for (const tenant of ['example.com', 'example.net']) {
+    await stores.db.query(
+      `insert into identities (provider, tenant, subject, user_id) values ('google', $1, 'g', $2)`,
+      [tenant, grace.id]
+    )
+  }
+  const identities = () => stores.db.query('select from identities where user_id = $1', [grace.id])
+  t.notMatch((await admin('users', 'reset-password', grace.email)).out, /identit/)
+  t.equal((await identities()).length, 2, 'which is asked for')
+  t.match(await admin('users', 'reset-password', grace.email, '--unlink'), {
+    code: 0,
+    out: /\n2 identities were unlinked\.\n$/
+  })
+  t.equal((await identities()).length, 0)
+  t.match(await doneByOperator(stores, grace.organizationId), [
+    { action: 'sso.identity_unlinked', details: { tenant: 'example.net', reason: 'password_reset' } },
+    { action: 'sso.identity_unlinked', details: { tenant: 'example.com', reason: 'password_reset' } },
+    { action: 'password.reset' },
+    { action: 'password.reset' }
   ])
 })

@@ -1,5 +1,4 @@
 import { t } from 'tap'
-import type { TestApi } from '../support/api.ts'
 import { apiFor } from '../support/api.ts'
 import { auditOf } from '../support/audit-trail.ts'
 import { PASSWORD, type Person, signUp } from '../support/cast.ts'
@@ -21,8 +20,8 @@ t.afterEach(() => {
   ahead = 0
 })
 
-const refresh = (refreshToken: string, at: TestApi = api) =>
-  at.call('POST', '/v1/auth/refresh', { json: { refreshToken } })
+const refresh = (refreshToken: string, headers: Record<string, string> = {}) =>
+  api.call('POST', '/v1/auth/refresh', { json: { refreshToken }, headers })
 const me = (jwt: string) => api.call('GET', '/v1/me', { as: jwt })
 
 async function remembered(person: Person = alice): Promise<Remembered> {
@@ -62,6 +61,20 @@ t.test('a client that lost the answer may ask again within ten seconds', async (
   for (const { body } of answers) t.equal((await refresh((body as Remembered).refreshToken)).status, 200)
 })
 
+t.test('nobody else may ask again, not even within ten seconds', async (t) => {
+  const client = { 'user-agent': 'backup/1.0', 'x-forwarded-for': '198.51.100.7' }
+  for (const thief of [
+    { ...client, 'x-forwarded-for': '203.0.113.9' },
+    { ...client, 'user-agent': 'curl/8' }
+  ]) {
+    const { refreshToken } = await remembered()
+    const next = (await refresh(refreshToken, client)).body as Remembered
+    t.equal((await refresh(refreshToken, client)).status, 200)
+    expectProblem(t, await refresh(refreshToken, thief), 401, 'unauthorized')
+    expectProblem(t, await refresh(next.refreshToken, client), 401, 'unauthorized')
+  }
+})
+
 t.test('a refresh token that comes again later ends its whole family, but no JWT', async (t) => {
   const stolen = await remembered()
   const next = await refreshed(stolen.refreshToken)
@@ -69,7 +82,7 @@ t.test('a refresh token that comes again later ends its whole family, but no JWT
   expectProblem(t, await refresh(stolen.refreshToken), 401, 'unauthorized')
   expectProblem(t, await refresh(next.refreshToken), 401, 'unauthorized')
   t.equal((await me(next.jwt)).status, 200)
-  const [line] = await auditOf(stores, 'session.ended')
+  const line = (await auditOf(stores, 'session.ended')).at(-1)
   t.match(line, { actor_id: alice.id, details: { reason: 'refresh_token_used_twice' } })
 })
 
