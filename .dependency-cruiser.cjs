@@ -56,7 +56,7 @@ const doors = [
   { name: 'ws', packages: 'ws|@types/ws', door: '^agent/socket\\.ts$', peer: true },
   { name: 'pino', packages: 'pino', door: '^(shared|agent)/log\\.ts$' },
   { name: 'prom-client', packages: 'prom-client', door: '^shared/metrics\\.ts$' },
-  { name: 'argon2', packages: '@node-rs/argon2', door: '^api/sign-in/password\\.ts$' },
+  { name: 'argon2', packages: '@node-rs/argon2', door: '^api/sign-in/hash-thread\\.ts$' },
   { name: 'x509', packages: '@peculiar/x509', door: '^shared/certificates\\.ts$', peer: true },
   { name: 'rate-limiter-flexible', packages: 'rate-limiter-flexible', door: '^shared/rate-limit\\.ts$' },
   { name: 'node-pg-migrate', packages: 'node-pg-migrate', door: '^scripts/migrate\\.ts$' },

@@ -17,6 +17,7 @@ import type { ApiConfig } from './config.ts'
 import { createMail } from './mail/mail.ts'
 import type { Parts } from './parts.ts'
 import { createSignInLimits } from './sign-in/limits.ts'
+import { createPasswords } from './sign-in/password.ts'
 import { createSigningKeys } from './sign-in/signing-keys.ts'
 import type { SsoSettings } from './sign-in/sso/providers.ts'
 
@@ -57,6 +58,7 @@ export async function openParts({ config, log, stopWith }: Lifecycle<ApiConfig>)
   const signInLimits = createSignInLimits(limiting)
   const counts = stopWith(openCounts(limiting))
   const signingKeys = stopWith(createSigningKeys({ db, secrets, clock, log }))
+  const passwords = stopWith(createPasswords(metrics))
   const mail = stopWith(createMail({ smtpUrl: config.SMTP_URL, from: config.MAIL_FROM, log }))
   const afterwards = stopWith(createAfterwards(log))
   const sso = ssoSettings(config)
@@ -74,6 +76,7 @@ export async function openParts({ config, log, stopWith }: Lifecycle<ApiConfig>)
     counts,
     rateLimitScale: config.RATE_LIMIT_SCALE,
     signingKeys,
+    passwords,
     afterwards,
     mail,
     webhookGuard: createAddressGuard(config.WEBHOOK_ALLOW),

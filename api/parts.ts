@@ -14,6 +14,7 @@ import type { Secrets } from '../shared/secrets.ts'
 import type { AddressGuard } from '../shared/webhooks/address-guard.ts'
 import type { Afterwards } from './afterwards.ts'
 import type { Mail } from './mail/mail.ts'
+import type { Passwords } from './sign-in/password.ts'
 import type { SigningKeys } from './sign-in/signing-keys.ts'
 import type { SsoSettings } from './sign-in/sso/providers.ts'
 
@@ -48,6 +49,7 @@ export interface Parts {
   /** Multiplies every limit. */
   rateLimitScale: number
   signingKeys: SigningKeys
+  passwords: Passwords
   afterwards: Afterwards
   mail: Mail
   sso: SsoSettings

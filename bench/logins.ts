@@ -19,10 +19,16 @@ export interface LoginRound {
   alone: Quantiles
   beside: Quantiles
   logins: Quantiles
-  /** Share of a core that the API used. */
-  cpu: { alone: number; beside: number }
+  /** Cores in use beside sign-ins: the API's, PostgreSQL's and those of this process, which sends the requests. */
+  cpu: Spent
   /** What programs that are not part of the bench used, in cores; the greater of both phases. */
   others: number
+}
+
+interface Spent {
+  api: number
+  postgres: number
+  generator: number
 }
 
 export const LOGINS_PER_SECOND = 50
@@ -110,13 +116,16 @@ async function prepare(ground: Ground, send: Send): Promise<{ emails: string[]; 
   return { emails, read: { method: 'GET', path: `/api/heartbeats?monitorId=${monitor.id}&limit=100`, jwt } }
 }
 
-/** Sends `perSecond` requests a second, whether or not the ones before are answered. */
+/**
+ * Sends `perSecond` requests a second, whether or not the ones before are answered; each at any moment of its share of the
+ * second, as strangers do. At even steps every sign-in would fall on the very moment of a read.
+ */
 async function drive(send: Send, perSecond: number, latencies: Latencies, next: () => Call): Promise<void> {
   const startedAt = performance.now()
   const total = (perSecond * PHASE_MS) / 1000
   const answers: Array<Promise<void>> = []
   for (let place = 0; place < total; place++) {
-    const due = startedAt + (place * 1000) / perSecond
+    const due = startedAt + ((place + Math.random()) * 1000) / perSecond
     const early = due - performance.now()
     if (early > 0) await sleep(early)
     answers.push(
@@ -132,11 +141,11 @@ function quantilesOf(latencies: Latencies): Quantiles {
   return { p50: latencies.quantile(0.5), p99: latencies.quantile(0.99) }
 }
 
-/** CPU microseconds so far of the API, of all that is the bench's, and of the machine. */
-function readCpu(ground: Ground, api: BenchProcess) {
+/** CPU microseconds so far; `others`: of everything that is not the bench's. */
+function readCpu(ground: Ground, child: BenchProcess): Spent & { others: number } {
   const { user, system } = process.cpuUsage()
-  const ours = cpuOf(api.pid) + cpuOfFamily(ground.postgresPid) + cpuOf(ground.redisPid) + user + system
-  return { api: cpuOf(api.pid), ours, machine: cpuOfMachine() }
+  const [api, postgres, generator] = [cpuOf(child.pid), cpuOfFamily(ground.postgresPid), user + system]
+  return { api, postgres, generator, others: cpuOfMachine() - api - postgres - generator - cpuOf(ground.redisPid) }
 }
 
 /** What a phase runs on. */
@@ -163,11 +172,12 @@ async function measurePhase({ ground, api, send, read }: Scene, emails: readonly
   ])
   const after = readCpu(ground, api)
   const microseconds = (performance.now() - startedAt) * 1000
+  const cores = (what: keyof typeof after) => Math.max(0, (after[what] - before[what]) / microseconds)
   return {
     reads: quantilesOf(reads),
     logins: quantilesOf(logins),
-    cpu: (after.api - before.api) / microseconds,
-    others: Math.max(0, (after.machine - before.machine - (after.ours - before.ours)) / microseconds)
+    cpu: { api: cores('api'), postgres: cores('postgres'), generator: cores('generator') },
+    others: cores('others')
   }
 }
 
@@ -189,7 +199,7 @@ export async function measureLogins(ground: Ground, runs: number): Promise<Login
         alone: alone.reads,
         beside: beside.reads,
         logins: beside.logins,
-        cpu: { alone: alone.cpu, beside: beside.cpu },
+        cpu: beside.cpu,
         others: Math.max(alone.others, beside.others)
       })
     }

@@ -1,4 +1,4 @@
-import { Client, type ClientBase, Pool, type PoolClient, type QueryResultRow, types } from 'pg'
+import { Client, type ClientBase, escapeLiteral, Pool, type PoolClient, type QueryResultRow, types } from 'pg'
 import { from as copyFrom } from 'pg-copy-streams'
 import type { Log } from './log.ts'
 
@@ -141,19 +141,18 @@ interface Identity {
 
 const NOBODY: Identity = { organizationId: null, userId: null }
 
-async function once<T>(
-  pool: Pool,
-  { organizationId, userId }: Identity,
-  work: (tx: Transaction) => Promise<T>
-): Promise<T> {
+/** Several statements in one, and so one way to the server and back; they take no parameters. */
+function beginAs({ organizationId, userId }: Identity): string {
+  const set = (name: string, value: string | null) =>
+    value === null ? '' : `; select set_config('app.${name}', ${escapeLiteral(value)}, true)`
+  return `begin${set('organization_id', organizationId)}${set('user_id', userId)}`
+}
+
+async function once<T>(pool: Pool, identity: Identity, work: (tx: Transaction) => Promise<T>): Promise<T> {
   const client = await connect(pool)
   const session = sessionOf(client)
   try {
-    await session.query('begin')
-    if (organizationId !== null) {
-      await session.query("select set_config('app.organization_id', $1, true)", [organizationId])
-    }
-    if (userId !== null) await session.query("select set_config('app.user_id', $1, true)", [userId])
+    await session.query(beginAs(identity))
     const result = await work(session)
     await session.query('commit')
     return result

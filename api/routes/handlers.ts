@@ -1,7 +1,6 @@
 import type { Authenticate } from '../http/authenticate.ts'
 import type { Handlers } from '../http/contract.ts'
 import type { Addresses, Parts } from '../parts.ts'
-import { createPasswords } from '../sign-in/password.ts'
 import type { Sessions } from '../sign-in/sessions.ts'
 import type { Tokens } from '../sign-in/tokens.ts'
 import { createAcceptHandlers } from './accept-invitation.ts'
@@ -37,7 +36,7 @@ export interface HandlerOptions {
 
 /** A route of the contract without a handler here does not compile. */
 export function createHandlers(options: HandlerOptions): Handlers {
-  const passwords = createPasswords(options.parts.metrics)
+  const { passwords } = options.parts
   return {
     ...createAuthHandlers({ ...options, passwords }),
     ...createSessionHandlers(options),

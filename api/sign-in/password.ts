@@ -1,17 +1,10 @@
-import { availableParallelism } from 'node:os'
-import { hash, hashSync, verify } from '@node-rs/argon2'
 import { MAX_PASSWORD_BYTES, MIN_PASSWORD_LENGTH } from '../../shared/contract/auth.ts'
 import { AppError } from '../../shared/errors.ts'
 import type { Metrics } from '../../shared/metrics.ts'
 import { isCommonPassword } from './common-passwords.ts'
-import { createTurns } from './turns.ts'
-
-/** OWASP's floor: 19 MiB, two passes, one lane (8 ms on a small machine). Argon2id is the library's standard. */
-const COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
-/** Hashes under way at once. They run on threads of their own and must leave a core to everything else. */
-const CONCURRENT = Math.max(1, availableParallelism() - 1)
-/** Hashes that may wait; beyond that the caller is told to come again. */
-const MAX_WAITING = 200
+import { COST } from './hash-cost.ts'
+import type { HashTask } from './hash-thread.ts'
+import { createHashThreads } from './hash-threads.ts'
 
 export interface Passwords {
   /** May this become a password? @throws AppError validation_failed, password_too_short, password_too_common */
@@ -22,6 +15,7 @@ export interface Passwords {
   matches(password: string, stored: string | null): Promise<boolean>
   /** Was it made at another cost than new ones are? */
   isOutdated(stored: string): boolean
+  stop(): Promise<void>
 }
 
 type Fault = 'validation_failed' | 'password_too_short' | 'password_too_common'
@@ -61,26 +55,24 @@ function isOutdated(stored: string): boolean {
 }
 
 export function createPasswords(metrics: Metrics): Passwords {
-  const turn = createTurns(CONCURRENT, MAX_WAITING)
+  const threads = createHashThreads()
   const hashes = metrics.counter('pulsegate_password_hashes_total')
-  const count = <T>(work: () => Promise<T>) =>
-    turn(() => {
-      hashes.inc()
-      return work()
-    })
-  // Made before it is needed, or the first unknown account of a process would take twice as long.
-  const dummy = hashSync('there is no such account', COST)
+  const run = async (task: HashTask) => {
+    const done = await threads.run(task)
+    hashes.inc()
+    return done
+  }
 
   return {
     judge: (password, pointer = '/password') => judge(normalize(password), pointer),
-    hashNew: (password) => count(() => hash(normalize(password), COST)),
+    hashNew: async (password) => String(await run({ kind: 'hash', password: normalize(password) })),
     matches: async (password, stored) => {
       const normal = normalize(password)
       // Nobody has such a password; hashing it would only cost.
       if (Buffer.byteLength(normal) > MAX_PASSWORD_BYTES) return false
-      const same = await count(() => verify(stored ?? dummy, normal))
-      return same && stored !== null
+      return (await run({ kind: 'verify', password: normal, stored })) === true
     },
-    isOutdated
+    isOutdated,
+    stop: () => threads.stop()
   }
 }

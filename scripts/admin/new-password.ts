@@ -8,5 +8,10 @@ const LENGTH = 24
 /** A password to be told once, and what is kept of it. */
 export async function makePassword(): Promise<{ password: string; passwordHash: string }> {
   const password = randomBase62(LENGTH)
-  return { password, passwordHash: await createPasswords(createMetrics()).hashNew(password) }
+  const passwords = createPasswords(createMetrics())
+  try {
+    return { password, passwordHash: await passwords.hashNew(password) }
+  } finally {
+    await passwords.stop()
+  }
 }

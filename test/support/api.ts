@@ -6,6 +6,7 @@ import { v7 as uuidv7 } from 'uuid'
 import { createAfterwards } from '../../api/afterwards.ts'
 import { createMail } from '../../api/mail/mail.ts'
 import { type ApiOptions as ServerOptions, startApi } from '../../api/server.ts'
+import { createPasswords } from '../../api/sign-in/password.ts'
 import { createSigningKeys } from '../../api/sign-in/signing-keys.ts'
 import { createBackOff } from '../../shared/back-off.ts'
 import { loadOrCreateCertificate } from '../../shared/certificates.ts'
@@ -125,6 +126,7 @@ function openParts(stores: Stores, options: ApiOptions): { parts: ServerOptions[
   const keyUse = createKeyUse({ db, log, clock })
   const door = createDoor({ queue, way: 'http', metrics, log, clock })
   const signingKeys = createSigningKeys({ db, secrets, clock, log })
+  const passwords = createPasswords(metrics)
   const afterwards = createAfterwards(log)
   const mail = createMail({ smtpUrl, from: 'Pulsegate <pulsegate@example.com>', log })
   const { client } = redis
@@ -145,6 +147,7 @@ function openParts(stores: Stores, options: ApiOptions): { parts: ServerOptions[
     counts,
     rateLimitScale,
     signingKeys,
+    passwords,
     afterwards,
     mail,
     webhookGuard: createAddressGuard(options.webhookAllow ?? ['127.0.0.0/8']),
@@ -161,6 +164,7 @@ function openParts(stores: Stores, options: ApiOptions): { parts: ServerOptions[
   const stop = async () => {
     await afterwards.stop()
     await mail.stop()
+    await passwords.stop()
     await signingKeys.stop()
     await door.stop()
     callers.stop()

@@ -1,6 +1,5 @@
 import { relative } from 'node:path'
 import { isMainThread } from 'node:worker_threads'
-import { t } from 'tap'
 
 /** A stopped thing may need a turn or two of the event loop to let go of its handles. */
 const GRACE_MS = 1000
@@ -10,6 +9,8 @@ const GRACE_MS = 1000
  * pool, socket, timer or queue open, and fails by name instead of running into the time limit of the whole file.
  */
 if (isMainThread) {
+  // In a thread tap would post messages of its own to who started it.
+  const { t } = await import('tap')
   t.teardown(() => {
     setTimeout(() => {
       const file = relative(process.cwd(), process.argv[1] ?? '')

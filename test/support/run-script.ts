@@ -9,7 +9,7 @@ export interface Ran {
 
 /** Runs a script of the project as a process of its own, with this environment alone, to its end. */
 export async function runScript(script: string, env: Record<string, string>, ...args: string[]): Promise<Ran> {
-  const child = spawn(process.execPath, ['--import', 'tsx', script, ...args], { env })
+  const child = spawn(process.execPath, ['--import', './test/support/typescript.mjs', script, ...args], { env })
   let [out, err] = ['', '']
   child.stdout.setEncoding('utf8').on('data', (text) => {
     out += text
