@@ -15,6 +15,47 @@ export async function findMutedByParents(db: Queryable, monitorKeys: readonly nu
   return new Set(rows.map(({ monitor_key }) => monitor_key))
 }
 
+/** One that reports more rarely tells nothing while somebody waits. */
+const LONGEST_INTERVAL_SECONDS = 300
+/** So long at most is waited for it, and so much longer until what it told, or did not tell, is written. */
+const LONGEST_WAIT_SECONDS = 300
+const MARGIN_SECONDS = 5
+
+/**
+ * May it be found to be down soon, and so be why another one is down since `at`? Not when it was heard of since then. Of
+ * monitors m and their states s.
+ */
+export function mayFollow(at: string): string {
+  return `(s.state in ('up', 'degraded') and m.interval_seconds <= ${LONGEST_INTERVAL_SECONDS}
+    and (s.last_received_at <= ${at} or s.streak > 0))`
+}
+
+/**
+ * System-wide: of these monitors, that are down since a time (epoch ms), those that depend on others of which nobody can know
+ * yet whether they are down as well; with the seconds after which that is known.
+ */
+export async function findAwaitedParents(
+  db: Queryable,
+  down: ReadonlyMap<number, number>
+): Promise<Map<number, number>> {
+  if (down.size === 0) return new Map()
+  const rows = await db.query<{ monitor_key: number; seconds: number }>(
+    `with recursive upwards (monitor_key, at, ancestor) as (
+       select d.monitor_key, d.at, p.parent_key
+       from unnest($1::bigint[], $2::timestamptz[]) as d (monitor_key, at) join monitor_parents p using (monitor_key)
+       union
+       select u.monitor_key, u.at, p.parent_key from upwards u join monitor_parents p on p.monitor_key = u.ancestor
+     )
+     select u.monitor_key, ${MARGIN_SECONDS} + max(
+       least(m.interval_seconds * m.confirmations + m.grace_seconds, ${LONGEST_WAIT_SECONDS})) as seconds
+     from upwards u join monitors m on m.key = u.ancestor join monitor_states s on s.monitor_key = u.ancestor
+     where ${mayFollow('u.at')}
+     group by u.monitor_key`,
+    [[...down.keys()], [...down.values()].map((at) => new Date(at))]
+  )
+  return new Map(rows.map(({ monitor_key, seconds }) => [monitor_key, seconds]))
+}
+
 /** Does one of these depend, directly or by others, on the monitor? Then the monitor must not depend on it. */
 export async function dependsOn(
   db: Queryable,

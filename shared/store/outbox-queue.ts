@@ -1,4 +1,5 @@
 import type { Queryable, Transaction } from '../db.ts'
+import { mayFollow } from './monitor-parents.ts'
 import type { AlertEvent, AlertStatus } from './outbox.ts'
 
 /** A row of the outbox whose time has come, with what a message says of its monitor or agent. */
@@ -100,6 +101,25 @@ export async function unmuteAlerts(db: Queryable, now: Date): Promise<void> {
          select p.parent_key from upwards u join monitor_parents p on p.monitor_key = u.ancestor
        )
        select from upwards u join monitor_states s on s.monitor_key = u.ancestor where s.state = 'down')`,
+    [now]
+  )
+}
+
+/**
+ * System-wide: outages that wait for what they depend on are decided as soon as all of that was heard of, or one of it is
+ * down.
+ */
+export async function settleAlerts(db: Queryable, now: Date): Promise<void> {
+  await db.query(
+    `update alert_outbox o set due_at = $1
+     where o.status = 'held' and o.cause = 'settling' and o.event = 'down' and o.due_at > $1 and (
+       with recursive upwards (ancestor) as (
+         select p.parent_key from monitor_parents p where p.monitor_key = o.monitor_key
+         union
+         select p.parent_key from upwards u join monitor_parents p on p.monitor_key = u.ancestor
+       )
+       select coalesce(bool_or(s.state = 'down') or not bool_or(${mayFollow('o.at')}), true)
+       from upwards u join monitors m on m.key = u.ancestor join monitor_states s on s.monitor_key = u.ancestor)`,
     [now]
   )
 }

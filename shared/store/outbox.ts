@@ -1,7 +1,7 @@
 import { v7 as uuidv7 } from 'uuid'
 import type { Queryable } from '../db.ts'
 import { findMaintenanceEnds } from './maintenance.ts'
-import { findMutedByParents } from './monitor-parents.ts'
+import { findAwaitedParents, findMutedByParents } from './monitor-parents.ts'
 
 /** A state change as its writer knows it. */
 export interface NotedTransition {
@@ -40,7 +40,7 @@ interface Open {
 }
 
 /** So long is waited for an agent to come back, and for its other monitors to be missed, in milliseconds. */
-export const SETTLING_MS = 10_000
+const SETTLING_MS = 10_000
 
 interface Context {
   now: Date
@@ -48,6 +48,8 @@ interface Context {
   /** End of the maintenance that holds, epoch ms. */
   maintenance: ReadonlyMap<number, number>
   muted: ReadonlySet<number>
+  /** Of which nobody can know yet whether they will be muted, with the seconds after which that is known. */
+  awaited: ReadonlyMap<number, number>
   agents: ReadonlyMap<number, string[]>
 }
 
@@ -91,6 +93,10 @@ async function contextOf(tx: Queryable, transitions: readonly NotedTransition[],
     muted: await findMutedByParents(
       tx,
       begun.map(({ monitorKey }) => monitorKey)
+    ),
+    awaited: await findAwaitedParents(
+      tx,
+      new Map(begun.filter(({ to }) => to === 'down').map(({ monitorKey, at }) => [monitorKey, at.getTime()]))
     ),
     agents: await findAgents(
       tx,
@@ -146,8 +152,16 @@ function endOutage(transition: NotedTransition, open: Open, context: Context, in
   if (told && !silent) into.rows.push(rowOf(transition, 'down', false, { beganAt: open.at }, context.now))
 }
 
+/** What is noticed before the one that it depends on is told only when that one is known to be there. */
+function decideOutage(transition: NotedTransition, context: Context) {
+  const decision = decide(transition, context)
+  const seconds = context.awaited.get(transition.monitorKey)
+  if (decision.status !== 'due' || seconds === undefined) return decision
+  return { status: 'held', cause: 'settling', dueAt: new Date(context.now.getTime() + seconds * 1000) } as const
+}
+
 function beginOutage(transition: NotedTransition, context: Context, into: Written): void {
-  const row = rowOf(transition, 'down', true, decide(transition, context), context.now)
+  const row = rowOf(transition, 'down', true, decideOutage(transition, context), context.now)
   into.rows.push(row)
   context.open.set(transition.monitorKey, { id: row.id, at: transition.at, status: row.status, row })
 }
@@ -273,10 +287,11 @@ export async function recordAlerts(tx: Queryable, transitions: readonly NotedTra
   if (rows.length > 0) await insertRows(tx, rows, now)
 }
 
-/** What is held in this organization is decided anew at once: maintenance is not what it was. */
+/** What maintenance holds in this organization is decided anew at once: it is not what it was. */
 export async function reconsiderAlerts(db: Queryable, organizationId: string, at: Date): Promise<void> {
-  await db.query("update alert_outbox set due_at = $2 where organization_id = $1 and status = 'held' and due_at > $2", [
-    organizationId,
-    at
-  ])
+  await db.query(
+    `update alert_outbox set due_at = $2
+     where organization_id = $1 and status = 'held' and cause = 'maintenance' and due_at > $2`,
+    [organizationId, at]
+  )
 }

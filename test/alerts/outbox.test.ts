@@ -1,6 +1,8 @@
 import { type Test, t } from 'tap'
 import { v7 as uuidv7 } from 'uuid'
 import { type NotedTransition, recordAlerts } from '../../shared/store/outbox.ts'
+import { settleAlerts } from '../../shared/store/outbox-queue.ts'
+import { fanOut } from '../../worker/alerts/fan-out.ts'
 import { openStores } from '../support/ingest.ts'
 import { keyOf } from '../support/jobs.ts'
 import { createTenant } from '../support/tenant.ts'
@@ -175,4 +177,61 @@ t.test('two transactions at once leave one row for one agent', async (t) => {
   await scene.addAgent(monitors.map(({ id }) => id))
   await Promise.all(monitors.map(({ key }) => scene.record([key, 'up unknown agent_offline'])))
   t.same(await scene.rows(), ['agent+ held settling'])
+})
+
+async function childOf(t: Test, { intervalSeconds = 60 } = {}) {
+  const scene = await sceneOf()
+  const [router, server, site] = [await scene.addMonitor(), await scene.addMonitor(), await scene.addMonitor()]
+  await addParent(scene, server.key, router.key)
+  await addParent(scene, site.key, server.key)
+  await db.query('update monitors set interval_seconds = $2, grace_seconds = 30 where key = $1', [
+    router.key,
+    intervalSeconds
+  ])
+  const hear = (at: Date, streak = 0) =>
+    db.query('update monitor_states set last_received_at = $2, streak = $3 where monitor_key = $1', [
+      router.key,
+      at,
+      streak
+    ])
+  await hear(minutes(-1))
+  await scene.record([site.key, 'up down'])
+  /** The outbox after a round of the alerts. */
+  const round = async (at: Date) => {
+    await settleAlerts(db, at)
+    await fanOut(db, at)
+    return scene.rows()
+  }
+  t.teardown(() => db.query('delete from alert_outbox where organization_id = $1', [scene.organizationId]))
+  return { ...scene, router, site, hear, round }
+}
+
+t.test('what is noticed before the one that it depends on waits until that one is known to be down', async (t) => {
+  const { record, rows, round, router, hear } = await childOf(t)
+  t.same(await rows(), ['down+ held settling'])
+  t.same(await round(minutes(0.5)), ['down+ held settling'])
+  await hear(minutes(0.7), 1)
+  t.same(await round(minutes(0.8)), ['down+ held settling'], 'it may need another heartbeat to be down')
+  await record([router.key, 'up down'])
+  t.same(await round(minutes(1)), ['down+ muted parent_down', 'down+ told'])
+})
+
+t.test('or until it is known to be there', async (t) => {
+  const { round, hear } = await childOf(t)
+  await hear(minutes(0.5))
+  t.same(await round(minutes(0.6)), ['down+ told settling'])
+})
+
+t.test('or until it should have been heard of', async (t) => {
+  const { round } = await childOf(t)
+  t.same(await round(minutes(1.5)), ['down+ held settling'])
+  t.same(await round(minutes(1.6)), ['down+ told settling'])
+})
+
+t.test('one that reports rarely is not waited for, and what is over meanwhile is not told', async (t) => {
+  const rare = await childOf(t, { intervalSeconds: 3600 })
+  t.same(await rare.rows(), ['down+ due'])
+  const short = await childOf(t)
+  await short.record([short.site.key, 'down up'])
+  t.same(await short.rows(), ['down+ dropped recovered'])
 })

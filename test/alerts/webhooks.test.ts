@@ -160,6 +160,28 @@ t.test('what was muted is told when its parent is back and it is still down', as
   t.same(bodies, [parent.id, parent.id, monitor.id])
 })
 
+t.test('of a monitor that fails a moment before its parent people are not told, else they are', async (t) => {
+  const { monitor, come, receiver } = await sceneOf(t)
+  const parent = await createMonitor(api, alice.jwt, { name: 'Router', kind: 'heartbeat' })
+  const json = { parentIds: [parent.id] }
+  await api.call('PATCH', `/v1/monitors/${monitor.id}`, { as: alice.jwt, json })
+  const told = (count: number) =>
+    come(count).then((messages) => messages.slice(count - 1).map(({ body }) => (body.monitor as { id: string }).id))
+  for (const id of [parent.id, monitor.id]) await report(id, 'up')
+  await report(monitor.id, 'down')
+  t.equal(receiver.received.length, 0)
+  await report(parent.id, 'up')
+  t.same(await told(1), [monitor.id])
+  await report(monitor.id, 'up')
+  t.same(await told(2), [monitor.id])
+  await report(monitor.id, 'down')
+  await report(parent.id, 'down')
+  t.same(await told(3), [parent.id])
+  const muted = "select from alert_outbox where status = 'muted' and ended_at is null"
+  await waitFor(async () => (await stores.db.query(muted)).length === 1)
+  t.equal(receiver.received.length, 3)
+})
+
 t.test('a channel hears only of what it asked for', async (t) => {
   const { receiver, monitor } = await sceneOf(t, { events: ['degraded'] })
   const other = await sceneOf(t)

@@ -1,11 +1,11 @@
 import { deleteOldDeliveries } from '../../shared/store/deliveries.ts'
-import { deleteOldAlerts, endForgotten, unmuteAlerts } from '../../shared/store/outbox-queue.ts'
+import { deleteOldAlerts, endForgotten, settleAlerts, unmuteAlerts } from '../../shared/store/outbox-queue.ts'
 import { type DeliverDeps, Deliverer } from './deliver.ts'
 import { fanOut } from './fan-out.ts'
 
 const ROUND_MS = 500
-/** What is muted is looked at this often. */
-const REVIEW_MS = 5000
+/** What is muted, or waits for another monitor, is looked at this often. */
+const REVIEW_MS = 2000
 const CLEAN_MS = 3_600_000
 /** The log of deliveries, and what was told. */
 const KEPT_MS = 30 * 86_400_000
@@ -21,6 +21,7 @@ async function review({ db, clock }: DeliverDeps): Promise<void> {
   const now = new Date(clock())
   await endForgotten(db, now)
   await unmuteAlerts(db, now)
+  await settleAlerts(db, now)
 }
 
 /**
