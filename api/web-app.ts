@@ -15,6 +15,7 @@ const PAGES = [
   '/login',
   '/forgot-password',
   '/reset-password',
+  '/confirm-email',
   '/invitations/:token',
   '/monitors',
   '/monitors/:id',

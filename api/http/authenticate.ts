@@ -143,8 +143,12 @@ export function isRecent(authenticatedAt: number, now: number): boolean {
 
 /** @throws AppError reauthentication_required when the person of a session signed in too long ago. */
 export function requireRecent(principal: Principal, now: number): void {
-  if (principal.kind !== 'user' || principal.shown !== 'session') return
-  if (!isRecent(principal.authenticatedAt, now)) {
+  if (principal.kind === 'user' && principal.shown === 'session') requireRecentProof(principal, now)
+}
+
+/** The same of who shows a JWT. @throws AppError reauthentication_required */
+export function requireRecentProof({ authenticatedAt }: UserPrincipal, now: number): void {
+  if (!isRecent(authenticatedAt, now)) {
     throw new AppError('reauthentication_required', {
       detail: 'Sign in again: this asks for a sign-in of the last 10 min.'
     })

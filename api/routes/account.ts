@@ -2,6 +2,7 @@ import type { OwnSessionAnswer } from '../../shared/contract/account.ts'
 import { AppError } from '../../shared/errors.ts'
 import { formatTimestamp } from '../../shared/protocol/timestamp.ts'
 import { insertAudit, insertPersonAudit } from '../../shared/store/audit.ts'
+import { voidEmailChange } from '../../shared/store/email-changes.ts'
 import { listMemberships } from '../../shared/store/memberships.ts'
 import { voidPasswordResets } from '../../shared/store/password-resets.ts'
 import {
@@ -95,6 +96,7 @@ function createPersonHandlers({ parts, passwords }: Options): PersonHandlers {
         // Somebody else changed it meanwhile: then what was shown is no longer the password.
         if (!(await replacePasswordHash(tx, userId, oldHash, newHash))) throw new AppError('invalid_credentials')
         await voidPasswordResets(tx, userId, at)
+        await voidEmailChange(tx, userId)
         const sessionsEnded = await endSessionsOf(tx, userId, sessionId, at)
         const details = { sessionsEnded }
         await insertPersonAudit(tx, { userId, action: 'password.changed', details, address, requestId })

@@ -9,6 +9,7 @@ import { createAgentHandlers } from './agents.ts'
 import { createChannelHandlers } from './alerts.ts'
 import { createAuditHandlers } from './audit.ts'
 import { createAuthHandlers } from './auth.ts'
+import { createEmailHandlers } from './email-change.ts'
 import { createHeartbeatHandlers } from './heartbeats.ts'
 import { createHistoryHandlers } from './history.ts'
 import { createIdentityHandlers } from './identities.ts'
@@ -42,6 +43,7 @@ export function createHandlers(options: HandlerOptions): Handlers {
     ...createSessionHandlers(options),
     ...createPasswordResetHandlers({ ...options, passwords }),
     ...createAccountHandlers({ ...options, passwords }),
+    ...createEmailHandlers(options.parts, options.addresses),
     ...createOrganizationHandlers(options.parts, options.sessions),
     ...createTeamHandlers(options.parts),
     ...createInvitationHandlers(options.parts, options.addresses),

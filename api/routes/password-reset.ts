@@ -1,6 +1,7 @@
 import { AppError } from '../../shared/errors.ts'
 import { randomBase62 } from '../../shared/identity/api-key.ts'
 import { insertPersonAudit } from '../../shared/store/audit.ts'
+import { voidEmailChange } from '../../shared/store/email-changes.ts'
 import {
   countPasswordResets,
   deleteOldPasswordResets,
@@ -97,6 +98,7 @@ export function createPasswordResetHandlers({ parts, addresses, passwords }: Opt
         const at = new Date(clock())
         if (!(await usePasswordReset(tx, digest, at))) throw new AppError('reset_invalid')
         await voidPasswordResets(tx, userId, at)
+        await voidEmailChange(tx, userId)
         await setPasswordHash(tx, userId, passwordHash)
         const sessionsEnded = await endSessionsOf(tx, userId, null, at)
         const details = { sessionsEnded }

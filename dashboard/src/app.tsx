@@ -16,6 +16,7 @@ const ForgotPasswordPage = lazy(() =>
 const ResetPasswordPage = lazy(() =>
   import('./pages/reset-password.tsx').then((m) => ({ default: m.ResetPasswordPage }))
 )
+const ConfirmEmailPage = lazy(() => import('./pages/confirm-email.tsx').then((m) => ({ default: m.ConfirmEmailPage })))
 const InvitationPage = lazy(() => import('./pages/invitation.tsx').then((m) => ({ default: m.InvitationPage })))
 const WelcomePage = lazy(() => import('./pages/welcome.tsx').then((m) => ({ default: m.WelcomePage })))
 const MonitorsPage = lazy(() => import('./pages/monitors.tsx').then((m) => ({ default: m.MonitorsPage })))
@@ -70,6 +71,7 @@ export function App() {
         <Route path="/login" component={LoginPage} />
         <Route path="/forgot-password" component={ForgotPasswordPage} />
         <Route path="/reset-password" component={ResetPasswordPage} />
+        <Route path="/confirm-email" component={ConfirmEmailPage} />
         <Route path="/invitations/:token">{({ token }) => <InvitationPage token={token} />}</Route>
         <Route component={SignedIn} />
       </Switch>

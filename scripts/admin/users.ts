@@ -1,5 +1,6 @@
 import { normalizeEmail } from '../../api/sign-in/email.ts'
 import { accountKey, createSignInLimits } from '../../api/sign-in/limits.ts'
+import { voidEmailChange } from '../../shared/store/email-changes.ts'
 import { deleteIdentity, listIdentities } from '../../shared/store/identities.ts'
 import { listMemberships } from '../../shared/store/memberships.ts'
 import { voidPasswordResets } from '../../shared/store/password-resets.ts'
@@ -24,8 +25,8 @@ function counted(count: number, thing: string): string {
 }
 
 /**
- * Sets a new password that is shown once, and ends all sessions with their refresh tokens, open reset links and waits of
- * the person; `unlink`: single sign-on is no way in any more either.
+ * Sets a new password that is shown once, and ends all sessions with their refresh tokens, open links in mails and waits
+ * of the person; `unlink`: single sign-on is no way in any more either.
  */
 export async function resetPassword(operator: Operator, givenEmail: string, unlink: boolean): Promise<void> {
   const { db, clock, say } = operator
@@ -36,6 +37,7 @@ export async function resetPassword(operator: Operator, givenEmail: string, unli
   const { ended, unlinked } = await db.transaction(async (tx) => {
     const at = new Date(clock())
     await voidPasswordResets(tx, user.id, at)
+    await voidEmailChange(tx, user.id)
     await setPasswordHash(tx, user.id, passwordHash)
     const ended = await endSessionsOf(tx, user.id, null, at)
     const unlinked = unlink ? await listIdentities(tx, user.id) : []

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { newPasswordField, organizationSchema, userSchema } from './auth.ts'
+import { emailField, newPasswordField, organizationSchema, userSchema } from './auth.ts'
 import { idField, idParamsSchema, nameField, nextCursorField, pageQuerySchema, timeField } from './fields.ts'
 import { ROLES } from './permissions.ts'
 import { DONE_ANSWER, type Route } from './route.ts'
@@ -13,6 +13,8 @@ export const patchMeBodySchema = z.strictObject({ name: nameField(200).optional(
 export const changePasswordBodySchema = z
   .strictObject({ currentPassword: z.string(), newPassword: newPasswordField })
   .meta({ id: 'PasswordChange' })
+
+export const changeEmailBodySchema = z.strictObject({ email: emailField }).meta({ id: 'EmailChange' })
 
 export const ownSessionSchema = z
   .object({
@@ -60,6 +62,17 @@ export const accountRoutes = {
     body: changePasswordBodySchema,
     answers: DONE_ANSWER,
     problems: ['invalid_credentials', 'password_too_short', 'password_too_common']
+  },
+  changeEmail: {
+    method: 'POST',
+    path: '/v1/me/email',
+    auth: 'account',
+    recent: true,
+    tag: 'Account',
+    summary: 'Ask for a mail to a new address, with a link that makes it the own one. The next one takes its place.',
+    body: changeEmailBodySchema,
+    answers: { 202: { description: 'The mail is on its way, and a notice to the address of now.' } },
+    problems: ['mail_not_configured', 'email_in_use', 'rate_limited']
   },
   listSessions: {
     method: 'GET',

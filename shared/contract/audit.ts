@@ -14,6 +14,7 @@ export const AUDIT_ACTIONS = [
   'password.reset_asked',
   'password.reset',
   'account.changed',
+  'account.email_change_asked',
   'invitation.created',
   'invitation.revoked',
   'invitation.accepted',

@@ -130,6 +130,10 @@ export const resetPasswordBodySchema = z
   })
   .meta({ id: 'PasswordReset' })
 
+export const confirmEmailBodySchema = z
+  .strictObject({ token: z.string().max(1000).meta({ description: 'Of the link in the mail.' }) })
+  .meta({ id: 'EmailConfirmation' })
+
 export const signInRoutes = {
   signup: {
     method: 'POST',
@@ -231,5 +235,15 @@ export const signInRoutes = {
     body: resetPasswordBodySchema,
     answers: DONE_ANSWER,
     problems: ['reset_invalid', 'password_too_short', 'password_too_common', 'rate_limited']
+  },
+  confirmEmail: {
+    method: 'POST',
+    path: '/v1/auth/email/confirm',
+    auth: 'none',
+    tag: 'Sign-in',
+    summary: 'Take the address that a link was mailed to as the own one. It is used once, within an hour.',
+    body: confirmEmailBodySchema,
+    answers: DONE_ANSWER,
+    problems: ['reset_invalid', 'email_in_use', 'rate_limited']
   }
 } as const satisfies Record<string, Route>

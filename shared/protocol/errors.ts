@@ -48,6 +48,7 @@ export const ERRORS = {
   sso_domain_unproven: permanent(409, 'The DNS record that proves the domain was not found'),
   sso_not_ready: permanent(409, 'Single sign-on is not ready to be required'),
   last_way_in: permanent(409, 'This is the last way to sign in'),
+  mail_not_configured: permanent(409, 'This installation sends no mail'),
   email_in_use: permanent(409, 'The e-mail address already has an account'),
   already_member: permanent(409, 'The person is a member already'),
   last_owner: permanent(409, 'An organization needs an owner'),

@@ -49,6 +49,16 @@ export async function renameUser(db: Queryable, id: string, name: string): Promi
   await db.query('update users set name = $2 where id = $1', [id, name])
 }
 
+/** In a transaction of the person. @throws AppError email_in_use */
+export async function setEmail(db: Queryable, id: string, email: string): Promise<void> {
+  try {
+    await db.query('update users set email = $2 where id = $1', [id, email])
+  } catch (error) {
+    if (sqlState(error) === '23505') throw new AppError('email_in_use', { cause: error })
+    throw error
+  }
+}
+
 /** In a transaction of the person. */
 export async function setPasswordHash(db: Queryable, id: string, passwordHash: string): Promise<void> {
   await db.query('update users set password_hash = $2 where id = $1', [id, passwordHash])

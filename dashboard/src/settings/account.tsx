@@ -9,6 +9,7 @@ import { PasswordField } from '../ui/password-field.tsx'
 import { messageOf, ProblemAlert } from '../ui/problem-alert.tsx'
 import { RelativeTime } from '../ui/relative-time.tsx'
 import { useSubmit } from '../ui/use-submit.ts'
+import { Email } from './email.tsx'
 import { Identities } from './identities.tsx'
 
 function Name() {
@@ -25,9 +26,6 @@ function Name() {
       <Stack maw={420}>
         <ProblemAlert error={fault} />
         <TextInput label="Your name" required autoComplete="name" {...form.getInputProps('name')} />
-        <Text size="sm" c="dimmed">
-          E-mail: {user.email}
-        </Text>
         <Group>
           <Button type="submit" loading={busy}>
             Save
@@ -108,6 +106,7 @@ export function AccountSection() {
       {(
         [
           ['My account', <Name key="name" />],
+          ['E-mail address', <Email key="email" />],
           ['Password', <Password key="password" />],
           ['Single sign-on', <Identities key="identities" />],
           ['Sessions', <Sessions key="sessions" />]
