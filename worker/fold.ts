@@ -5,6 +5,7 @@ import {
   type MonitorStateChange,
   type MonitorStateRow,
   type NewTransition,
+  type RecordMark,
   steadyCode
 } from '../shared/store/monitor-states.ts'
 import type { Group } from './group.ts'
@@ -15,6 +16,8 @@ export interface Folded {
   changes: MonitorStateChange[]
   transitions: NewTransition[]
   runs: RunMark[]
+  /** Records that no heartbeat is as new as: by them or by its last heartbeat a monitor is known to have rows. */
+  records: RecordMark[]
 }
 
 /** The source that told all these rows, when they may be settled without the fold, else null. */
@@ -162,6 +165,8 @@ export function foldMonitor(group: Group, row: MonitorStateRow, rows: readonly n
     })
   }
   if (row.max_runtime_seconds !== null) foldRuns(group, row, rows, into)
+  const newest = rows.reduce((most, index) => Math.max(most, group.timestamps[index] as number), 0)
+  if (newest > (status.lastHeartbeatAt ?? 0)) into.records.push({ monitorKey: row.monitor_key, at: newest })
   // Every live heartbeat leaves its mark there; without one nothing else can have changed.
   if (JSON.stringify(status.liveSources) !== before) into.changes.push(toChange(row, status))
 }

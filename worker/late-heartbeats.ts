@@ -1,5 +1,6 @@
 import type { Transaction } from '../shared/db.ts'
-import { BUCKET_MS, insertDirtySpans, readRollupState, type Span } from '../shared/store/rollups.ts'
+import { readRollupState } from '../shared/store/rollup-state.ts'
+import { BUCKET_MS, insertDirtySpans, type Span } from '../shared/store/rollups.ts'
 import type { Group } from './group.ts'
 
 const STEP = BUCKET_MS['5m']

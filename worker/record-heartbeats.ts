@@ -6,6 +6,7 @@ import {
   listExistingMonitors,
   type MonitorBeats,
   type MonitorStateRow,
+  markRecords,
   type NewTransition,
   touchMonitorStates,
   updateMonitorStates
@@ -66,7 +67,7 @@ export class Recorder {
 
   /** The whole way for monitors, whose rows are locked. */
   async #fold(tx: Transaction, group: Group, states: readonly MonitorStateRow[]): Promise<readonly NewTransition[]> {
-    const folded: Folded = { changes: [], transitions: [], runs: [] }
+    const folded: Folded = { changes: [], transitions: [], runs: [], records: [] }
     for (const state of states) {
       this.#remember(state.monitor_key, state.organization_id)
       foldMonitor(group, state, group.rowsByMonitor.get(state.monitor_key) ?? [], folded)
@@ -76,6 +77,7 @@ export class Recorder {
       await insertTransitions(tx, folded.transitions)
       await recordAlerts(tx, folded.transitions, new Date(this.#clock()))
     }
+    if (folded.records.length > 0) await markRecords(tx, folded.records)
     if (folded.runs.length > 0) await noteRuns(tx, folded.runs)
     return folded.transitions
   }

@@ -11,7 +11,8 @@ import {
   type KeptMonitor,
   listKeptMonitors
 } from '../shared/store/retention.ts'
-import { ROLLUPS, readRollupState } from '../shared/store/rollups.ts'
+import { readRollupState } from '../shared/store/rollup-state.ts'
+import { ROLLUPS } from '../shared/store/rollups.ts'
 
 const MS_PER_DAY = 86_400_000
 const LOCK_NOT_AVAILABLE = '55P03'

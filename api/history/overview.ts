@@ -3,7 +3,8 @@ import type { Queryable } from '../../shared/db.ts'
 import type { StateSpan } from '../../shared/state-seconds.ts'
 import type { MonitorRow } from '../../shared/store/monitors.ts'
 import { listChanges, listRecent, type RecentRow, sumUptimes, type UptimeRow } from '../../shared/store/overviews.ts'
-import { BUCKET_MS, readRollupState } from '../../shared/store/rollups.ts'
+import { readRollupState } from '../../shared/store/rollup-state.ts'
+import { BUCKET_MS } from '../../shared/store/rollups.ts'
 import { spansOf } from '../../shared/store/transitions.ts'
 
 const STEP = BUCKET_MS['5m']

@@ -168,6 +168,21 @@ export async function updateMonitorStates(tx: Transaction, changes: readonly Mon
   )
 }
 
+/** A monitor and the time (epoch ms) of a record of it. */
+export interface RecordMark {
+  monitorKey: number
+  at: number
+}
+
+/** System-wide: notes records that are newer than the last heartbeat. The rows must be locked by this transaction. */
+export async function markRecords(tx: Transaction, marks: readonly RecordMark[]): Promise<void> {
+  await tx.query(
+    `update monitor_states s set last_record_at = greatest(s.last_record_at, u.at)
+     from unnest($1::bigint[], $2::timestamptz[]) as u (monitor_key, at) where s.monitor_key = u.monitor_key`,
+    [marks.map(({ monitorKey }) => monitorKey), marks.map(({ at }) => new Date(at))]
+  )
+}
+
 export interface NewTransition {
   monitorKey: number
   organizationId: string

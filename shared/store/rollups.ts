@@ -1,6 +1,7 @@
-import type { Database, Queryable, Transaction } from '../db.ts'
+import type { Queryable, Transaction } from '../db.ts'
 import { latencySql, slotSql } from '../latency-slots.ts'
 import { RECORD_STATUSES, type RecordStatus } from '../protocol/heartbeat.ts'
+import { readRollupState } from './rollup-state.ts'
 
 /** The layers that are made of heartbeats, the finest first. */
 export const ROLLUPS = ['5m', '1h', '1d'] as const
@@ -42,9 +43,9 @@ const SUMS = `sum(up)::int as up, sum(down)::int as down, sum(degraded)::int as 
 
 /**
  * SQL: heartbeats of one monitor in buckets of `step`. `monitorKey`, `from` and `to` are expressions. Runs along the primary
- * key of `heartbeats`; first by bucket and slot, then by bucket.
+ * key of `heartbeats`; first by bucket and slot, then by bucket. `bounds`: more conditions.
  */
-function fromHeartbeats(step: string, monitorKey: string, from: string, to: string): string {
+function fromHeartbeats(step: string, monitorKey: string, from: string, to: string, bounds = ''): string {
   return `
     select at, ${SUMS},
       coalesce(array_agg(slot order by slot) filter (where slot is not null), '{}') as latency_slots,
@@ -59,7 +60,7 @@ function fromHeartbeats(step: string, monitorKey: string, from: string, to: stri
       from (
         select date_bin(${step}, "timestamp", ${EPOCH}) as at, status, ${COUNTED} as counted
         from heartbeats
-        where monitor_key = ${monitorKey} and "timestamp" >= ${from} and "timestamp" < ${to}
+        where monitor_key = ${monitorKey} and "timestamp" >= ${from} and "timestamp" < ${to} ${bounds}
       ) beats
       group by 1, 2
     ) slots
@@ -94,8 +95,10 @@ const UPDATES = COLUMNS.split(', ')
 function writeSql(rollup: Rollup): string {
   const place = ['w.key', 'w.from_at', 'w.to_at'] as const
   const step = stepOf(rollup)
+  // The bounds of all spans, as plain parameters, let the planner leave out the days beyond them.
+  const bounds = 'and "timestamp" >= $4 and "timestamp" < $5'
   const source =
-    rollup === '5m' ? fromHeartbeats(step, ...place) : fromRollup(rollup === '1h' ? '5m' : '1h', step, ...place)
+    rollup === '5m' ? fromHeartbeats(step, ...place, bounds) : fromRollup(rollup === '1h' ? '5m' : '1h', step, ...place)
   return `
     insert into ${tableOf(rollup)} (${COLUMNS})
     select w.key, r.at, w.organization_id, ${COUNTS.split(', ')
@@ -114,11 +117,17 @@ function writeSql(rollup: Rollup): string {
  * buckets, and no two of them may share one. Doing it again changes nothing; monitors that are gone are passed over.
  */
 export async function writeRollups(tx: Queryable, rollup: Rollup, spans: readonly Span[]): Promise<void> {
-  await tx.query(writeSql(rollup), [
+  if (spans.length === 0) return
+  const values: unknown[] = [
     spans.map(({ monitorKey }) => monitorKey),
     spans.map(({ from }) => new Date(from)),
     spans.map(({ to }) => new Date(to))
-  ])
+  ]
+  if (rollup === '5m') {
+    values.push(new Date(spans.reduce((least, { from }) => Math.min(least, from), Number.POSITIVE_INFINITY)))
+    values.push(new Date(spans.reduce((most, { to }) => Math.max(most, to), 0)))
+  }
+  await tx.query(writeSql(rollup), values)
 }
 
 /** One bucket, or a part of one: what two sources say of a bucket adds up. */
@@ -205,49 +214,6 @@ export async function findFirstBucket(db: Queryable, { monitorKey, rollup, from 
   return row?.at == null ? null : row.at.getTime()
 }
 
-/** How far the rollups are, epoch ms. */
-export interface RollupState {
-  closedUntil: number
-  rolledUntil: number
-}
-
-export async function readRollupState(db: Queryable): Promise<RollupState> {
-  const [row] = await db.query<{ closed_until: Date; rolled_until: Date }>(
-    'select closed_until, rolled_until from rollup_state'
-  )
-  if (row === undefined) throw new Error('rollup_state has lost its row')
-  return { closedUntil: row.closed_until.getTime(), rolledUntil: row.rolled_until.getTime() }
-}
-
-/** The same, and no other worker rolls up until this transaction ends; null when one does. */
-export async function lockRollupState(tx: Transaction): Promise<RollupState | null> {
-  const rows = await tx.query('select 1 from rollup_state for no key update skip locked')
-  return rows.length === 0 ? null : readRollupState(tx)
-}
-
-/** Heartbeats before this time that are not written yet will be noted by who writes them. */
-export async function closeBuckets(tx: Transaction, until: number): Promise<void> {
-  await tx.query('update rollup_state set closed_until = $1', [new Date(until)])
-}
-
-export async function finishBuckets(tx: Transaction, until: number): Promise<void> {
-  await tx.query('update rollup_state set rolled_until = $1', [new Date(until)])
-}
-
-/** Resolves when every transaction that writes at this moment has ended; false when one takes longer than `tries`. */
-export async function writersEnded(db: Database, tries: number, pause: () => Promise<void>): Promise<boolean> {
-  const [begun] = await db.query<{ xmax: string }>('select pg_snapshot_xmax(pg_current_snapshot())::text as xmax')
-  for (let i = 0; i < tries; i++) {
-    const [now] = await db.query<{ ended: boolean }>(
-      'select pg_snapshot_xmin(pg_current_snapshot()) >= $1::xid8 as ended',
-      [begun?.xmax]
-    )
-    if (now?.ended === true) return true
-    await pause()
-  }
-  return false
-}
-
 /** Notes spans whose buckets are closed and have to be rolled up again. */
 export async function insertDirtySpans(tx: Transaction, spans: readonly Span[]): Promise<void> {
   await tx.query(
@@ -271,11 +237,15 @@ export async function takeDirtySpans(tx: Transaction, limit: number): Promise<Sp
   return rows.map((row) => ({ monitorKey: row.monitor_key, from: row.from_at.getTime(), to: row.to_at.getTime() }))
 }
 
-/** System-wide: keys of monitors in ascending order. */
-export async function listMonitorKeys(db: Queryable, after: number, limit: number): Promise<number[]> {
-  const rows = await db.query<{ key: number }>('select key from monitors where key > $1 order by key limit $2', [
-    after,
-    limit
-  ])
-  return rows.map(({ key }) => key)
+/** System-wide: keys of monitors, ascending, that may have rows at or after `since` (epoch ms). */
+export async function listRecentMonitorKeys(
+  db: Queryable,
+  { after, since, limit }: { after: number; since: number; limit: number }
+): Promise<number[]> {
+  const rows = await db.query<{ monitor_key: number }>(
+    `select monitor_key from monitor_states
+     where monitor_key > $1 and (last_heartbeat_at >= $2 or last_record_at >= $2) order by monitor_key limit $3`,
+    [after, new Date(since), limit]
+  )
+  return rows.map(({ monitor_key }) => monitor_key)
 }

@@ -28,11 +28,16 @@ export async function putHeartbeats({ db }: Stores, key: number, beats: readonly
       randomUUID()
     ]
   )
+  // As the worker does.
+  await db.query('update monitor_states set last_record_at = greatest(last_record_at, $2) where monitor_key = $1', [
+    key,
+    new Date(Math.max(0, ...beats.map(({ timestamp }) => timestamp)))
+  ])
 }
 
 /** Makes the rollups begin at `from` (epoch ms), as if everything before had never been. */
 export async function beginRollups({ db }: Stores, from: number): Promise<void> {
-  await db.query('update rollup_state set closed_until = $1, rolled_until = $1', [new Date(from)])
+  await db.query('update rollup_state set closed_until = $1, rolled_until = $1, rolling_until = null', [new Date(from)])
 }
 
 /** What is rolled up of a monitor, oldest first. */
