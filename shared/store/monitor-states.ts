@@ -37,7 +37,7 @@ export interface MonitorBeats {
   received: number
 }
 
-/** As the column `steady` of a monitor that only goes on hearing the same. `status`: index in HEARTBEAT_STATUSES. */
+/** As STEADY of a monitor that only goes on hearing the same. `status`: index in HEARTBEAT_STATUSES. */
 export function steadyCode(status: number, bySocket: boolean): number {
   return 2 * status + Number(bySocket)
 }
@@ -53,12 +53,18 @@ function arrayOf(values: ReadonlyArray<number | string | null>): string {
  */
 export const WRITER_SETTINGS = { enable_hashjoin: 'off', enable_mergejoin: 'off' } as const
 
-const GOES_ON =
-  's.last_source_id = u.source_id and s.steady = u.steady and s.last_heartbeat_at < to_timestamp(u.first / 1000)'
+/**
+ * What a heartbeat has to say, and by which way it has to come, to change nothing but times (`steadyCode`): null unless state
+ * and last observation are the same, confirmed, and no run is open.
+ */
+const STEADY = `case when s.state = s.observed and s.streak = 0 and not s.running then
+  (case s.state when 'up' then 0 when 'down' then 2 when 'degraded' then 4 end) + (case when s.by_socket then 1 else 0 end)
+  end`
+const SAYS_THE_SAME = `s.last_source_id = u.source_id and u.steady = ${STEADY}`
+const GOES_ON = `s.last_heartbeat_at < to_timestamp(u.first / 1000) and ${SAYS_THE_SAME}`
 
 /**
- * The rows are locked in the order of their keys, so that two workers never wait for each other in a circle. `steady` is
- * null unless state and last observation are the same, confirmed, and no run is open.
+ * The rows are locked in the order of their keys, so that two workers never wait for each other in a circle.
  */
 const TOUCH = `
   with touched as (
@@ -72,8 +78,7 @@ const TOUCH = `
       order by monitor_key
     ) u
     where s.monitor_key = u.monitor_key
-    returning s.*, coalesce(s.last_source_id = u.source_id and s.steady = u.steady
-      and s.last_heartbeat_at >= to_timestamp(u.last / 1000), false) as settled
+    returning s.*, coalesce(${SAYS_THE_SAME} and s.last_heartbeat_at >= to_timestamp(u.last / 1000), false) as settled
   )
   select t.monitor_key, t.organization_id, t.state, t.state_reason, t.state_since, t.observed, t.streak, t.streak_since,
     t.last_heartbeat_at, t.last_received_at, t.by_socket, t.last_source_id, t.other_sources, t.running, t.check_at,
