@@ -3,14 +3,7 @@ import fc from 'fast-check'
 import { type Test, test } from 'tap'
 import { addSlots, percentile, type Slots } from '../../shared/latency-slots.ts'
 import { RECORD_STATUSES, type RecordStatus } from '../../shared/protocol/heartbeat.ts'
-import {
-  BUCKET_MS,
-  listRecentMonitorKeys,
-  listRollups,
-  ROLLUPS,
-  type Rollup,
-  type RollupRow
-} from '../../shared/store/rollups.ts'
+import { BUCKET_MS, listRollups, ROLLUPS, type Rollup, type RollupRow } from '../../shared/store/rollups.ts'
 import { mergeSpans, rollUp } from '../../worker/rollup.ts'
 import { openStores, workerFor } from '../support/ingest.ts'
 import { drained, jobOf, keyOf } from '../support/jobs.ts'
