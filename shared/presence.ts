@@ -15,7 +15,7 @@ export interface AgentPresence {
 export type Presence = (typeof PRESENCES)[number]
 
 /** How long an agent may be silent. */
-const ONLINE_MS = 60_000
+export const ONLINE_MS = 60_000
 const STALE_MS = 120_000
 
 /** A gateway that is killed takes its sockets with it. */
@@ -42,7 +42,10 @@ interface Noted {
 }
 
 /** Gateways tell at once in Redis whom they hear, and about every 30 s in the table. Epoch ms; null: never. */
-export function lastSeenOf({ last_seen_at }: Noted, heard: AgentPresence | undefined): number | null {
+export function lastSeenOf(
+  { last_seen_at }: Pick<Noted, 'last_seen_at'>,
+  heard: AgentPresence | undefined
+): number | null {
   const noted = last_seen_at?.getTime() ?? null
   return heard === undefined ? noted : Math.max(noted ?? 0, heard.heardAt)
 }

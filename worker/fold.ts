@@ -1,3 +1,4 @@
+import { LIVE_MS, liveWindow } from '../shared/live-window.ts'
 import { HEARTBEAT_STATUSES, RECORD_STATUSES } from '../shared/protocol/heartbeat.ts'
 import type { RunMark } from '../shared/store/monitor-runs.ts'
 import {
@@ -8,8 +9,9 @@ import {
   type RecordMark,
   steadyCode
 } from '../shared/store/monitor-states.ts'
+import { ballotOf, isSplit } from '../shared/vote.ts'
 import type { Group } from './group.ts'
-import { advance, type Beat, LIVE_MS, liveWindow, type MonitorStatus, type Rules } from './monitor-state.ts'
+import { advance, type Beat, type MonitorStatus, type Rules } from './monitor-state.ts'
 
 /** What the heartbeats of a group change. */
 export interface Folded {
@@ -79,21 +81,22 @@ function beatsOf(group: Group, rows: readonly number[]): Beat[] {
   return beats.sort((a, b) => a.timestamp - b.timestamp)
 }
 
-function toStatus(row: MonitorStateRow): MonitorStatus {
-  const lastHeartbeatAt = row.last_heartbeat_at?.getTime() ?? null
-  const liveSources = { ...row.other_sources }
-  if (row.last_source_id !== null && lastHeartbeatAt !== null) liveSources[row.last_source_id] = lastHeartbeatAt
+export function rulesOf(row: MonitorStateRow): Rules {
+  const { confirmations, recoveries, quorum } = row
+  return { windowMs: liveWindow(row.interval_seconds, row.grace_seconds), confirmations, recoveries, quorum }
+}
+
+export function toStatus(row: MonitorStateRow): MonitorStatus {
   return {
+    ...ballotOf(row),
     state: row.state,
     stateReason: row.state_reason,
     stateSince: row.state_since.getTime(),
     observed: row.observed,
     streak: row.streak,
     streakSince: row.streak_since?.getTime() ?? null,
-    lastHeartbeatAt,
     lastReceivedAt: row.last_received_at?.getTime() ?? null,
-    bySocket: row.by_socket,
-    liveSources
+    bySocket: row.by_socket
   }
 }
 
@@ -101,15 +104,24 @@ function dateOf(time: number | null): Date | null {
   return time === null ? null : new Date(time)
 }
 
-/** The sweep finds the true deadline; it must not come after it. */
-function firstCheckOf(row: MonitorStateRow, status: MonitorStatus): Date | null {
-  if (status.lastReceivedAt === null || status.state === 'paused') return null
-  return new Date(status.lastReceivedAt + row.grace_seconds * 1000)
+/**
+ * When the sweep shall look at it: when it does already, or else from the grace on, which is never after the deadline. At
+ * once while its agents disagree: one of them may be gone.
+ */
+function checkOf(row: MonitorStateRow, status: MonitorStatus): Date | null {
+  const known = row.check_at?.getTime() ?? null
+  if (status.lastReceivedAt === null || status.state === 'paused') return row.check_at
+  if (isSplit(status)) return new Date(Math.min(known ?? status.lastReceivedAt, status.lastReceivedAt))
+  return new Date(known ?? status.lastReceivedAt + row.grace_seconds * 1000)
 }
 
 function toChange(row: MonitorStateRow, status: MonitorStatus): MonitorStateChange {
   const sources = Object.entries(status.liveSources)
-  const lastSourceId = sources.find(([, timestamp]) => timestamp === status.lastHeartbeatAt)?.[0] ?? null
+  // Its vote is what was observed last. Who left the vote has to be folded when it comes back, so it is none.
+  const isLast = ([sourceId, timestamp]: [string, number]) =>
+    timestamp === status.lastHeartbeatAt && status.votes[sourceId] === (status.bySocket ? status.observed : undefined)
+  const lastSourceId = sources.find(isLast)?.[0] ?? null
+  const votes = Object.entries(status.votes)
   return {
     monitorKey: row.monitor_key,
     state: status.state,
@@ -123,7 +135,8 @@ function toChange(row: MonitorStateRow, status: MonitorStatus): MonitorStateChan
     bySocket: status.bySocket,
     lastSourceId,
     otherSources: JSON.stringify(Object.fromEntries(sources.filter(([sourceId]) => sourceId !== lastSourceId))),
-    checkAt: firstCheckOf(row, status)
+    otherVotes: JSON.stringify(Object.fromEntries(votes.filter(([sourceId]) => sourceId !== lastSourceId))),
+    checkAt: checkOf(row, status)
   }
 }
 
@@ -149,8 +162,7 @@ function foldRuns(group: Group, row: MonitorStateRow, rows: readonly number[], i
 /** Folds the rows of one monitor into its locked state. */
 export function foldMonitor(group: Group, row: MonitorStateRow, rows: readonly number[], into: Folded): void {
   const status = toStatus(row)
-  const { confirmations, recoveries } = row
-  const rules: Rules = { windowMs: liveWindow(row.interval_seconds, row.grace_seconds), confirmations, recoveries }
+  const rules = rulesOf(row)
   const before = JSON.stringify(status.liveSources)
   for (const beat of beatsOf(group, rows)) {
     const transition = advance(status, beat, rules)

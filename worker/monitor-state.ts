@@ -1,3 +1,5 @@
+import { type Ballot, outcomeOf, standingVotes } from '../shared/vote.ts'
+
 /**
  * What a heartbeat does to its monitor. Pure: no clock, no database; tested by table and by random sequences.
  */
@@ -6,7 +8,7 @@ export type MonitorState = 'pending' | 'up' | 'down' | 'degraded' | 'unknown' | 
 export type Observation = 'up' | 'down' | 'degraded'
 
 /** What is known of a monitor; `advance` changes it in place. Times are epoch ms. */
-export interface MonitorStatus {
+export interface MonitorStatus extends Ballot {
   state: MonitorState
   stateReason: string
   stateSince: number
@@ -16,14 +18,10 @@ export interface MonitorStatus {
   streak: number
   /** Timestamp of the first of them. */
   streakSince: number | null
-  /** Timestamp of the newest live heartbeat of any source, or null before the first. */
-  lastHeartbeatAt: number | null
   /** When the last live heartbeat reached the edge: silence is counted from here. */
   lastReceivedAt: number | null
   /** Did the newest live heartbeat come over a socket? Null before the first. */
   bySocket: boolean | null
-  /** Timestamp of the newest live heartbeat of each source. */
-  liveSources: Record<string, number>
 }
 
 /** The configuration that decides what a heartbeat does. */
@@ -34,6 +32,8 @@ export interface Rules {
   confirmations: number
   /** Other heartbeats in a row that end an outage. */
   recoveries: number
+  /** How many of its agents have to agree: `any`, `majority`, `all`, `count:N`. */
+  quorum: string
 }
 
 export interface Beat {
@@ -51,14 +51,6 @@ export interface Transition {
   to: MonitorState
   at: number
   reason: string
-}
-
-/** A heartbeat may always be this old and live, in milliseconds. */
-export const LIVE_MS = 60_000
-
-/** How old a live heartbeat of this monitor may be when it arrives, in milliseconds. */
-export function liveWindow(intervalSeconds: number, graceSeconds: number): number {
-  return Math.max(LIVE_MS, (intervalSeconds + graceSeconds) * 1000)
 }
 
 /**
@@ -83,7 +75,9 @@ export function isLive(status: MonitorStatus, beat: Beat, windowMs: number): boo
 function forget(status: MonitorStatus, windowMs: number): void {
   const oldest = horizon(status, windowMs)
   for (const sourceId in status.liveSources) {
-    if ((status.liveSources[sourceId] ?? 0) < oldest) delete status.liveSources[sourceId]
+    if ((status.liveSources[sourceId] ?? 0) >= oldest) continue
+    delete status.liveSources[sourceId]
+    delete status.votes[sourceId]
   }
 }
 
@@ -107,16 +101,26 @@ function neededFor(state: MonitorState, said: Observation, { confirmations, reco
   return state === 'down' && said !== 'down' ? recoveries : 1
 }
 
-/** What the newest heartbeat makes of the state. */
-function follow(status: MonitorStatus, { status: said, timestamp }: Beat, rules: Rules): Transition | null {
-  status.observed = said
-  if (status.state === said || status.state === 'paused') {
-    status.streak = 0
-    status.streakSince = null
-    return null
-  }
+/** What its agents say together; null when none of them votes. */
+function outcome(status: MonitorStatus, { windowMs, quorum }: Rules): Observation | null {
+  return outcomeOf(standingVotes(status, windowMs), quorum)
+}
+
+function agree(status: MonitorStatus): null {
+  status.streak = 0
+  status.streakSince = null
+  return null
+}
+
+/** What the newest heartbeat makes of the state. Agents decide together, any other source by itself. */
+function follow(status: MonitorStatus, beat: Beat, rules: Rules): Transition | null {
+  const { timestamp } = beat
+  const said = (beat.bySocket && outcome(status, rules)) || beat.status
+  if (status.state === said || status.state === 'paused') return agree(status)
   const needed = neededFor(status.state, said, rules)
   if (needed === 1) return change(status, said, timestamp, 'reported')
+  // Who is outvoted confirms nothing.
+  if ((beat.status === 'down') !== (said === 'down')) return null
   status.streak++
   status.streakSince ??= timestamp
   if (status.streak < needed) return null
@@ -125,16 +129,33 @@ function follow(status: MonitorStatus, { status: said, timestamp }: Beat, rules:
 }
 
 /**
+ * What the votes make of the state when one of them changed or left and nothing newer was heard. That is no heartbeat to
+ * count: what has to be confirmed is left to the next ones.
+ */
+export function revote(status: MonitorStatus, at: number, rules: Rules): Transition | null {
+  const said = outcome(status, rules)
+  if (said === null || status.state === 'paused') return null
+  if (said === status.state) return agree(status)
+  return neededFor(status.state, said, rules) === 1 ? change(status, said, at, 'reported') : null
+}
+
+/**
  * Folds one heartbeat into its monitor. The state follows the heartbeats in the order of their timestamps; one that is
- * older than the newest only proves that its source lives. Returns the transition that it causes, or null.
+ * older than the newest only proves that its source lives, and changes the vote of an agent. Returns the transition that it
+ * causes, or null.
  */
 export function advance(status: MonitorStatus, beat: Beat, rules: Rules): Transition | null {
   if (!isLive(status, beat, rules.windowMs)) return null
   status.liveSources[beat.sourceId] = beat.timestamp
+  if (beat.bySocket) status.votes[beat.sourceId] = beat.status
+  else delete status.votes[beat.sourceId]
   status.lastReceivedAt = Math.max(status.lastReceivedAt ?? beat.receivedAt, beat.receivedAt)
-  if (status.lastHeartbeatAt !== null && beat.timestamp <= status.lastHeartbeatAt) return null
+  if (status.lastHeartbeatAt !== null && beat.timestamp <= status.lastHeartbeatAt) {
+    return status.bySocket && beat.bySocket ? revote(status, beat.timestamp, rules) : null
+  }
   status.lastHeartbeatAt = beat.timestamp
   status.bySocket = beat.bySocket
+  status.observed = beat.status
   forget(status, rules.windowMs)
   return follow(status, beat, rules)
 }

@@ -1,11 +1,12 @@
 import type { Database } from '../shared/db.ts'
 import type { Log } from '../shared/log.ts'
 import type { Metrics } from '../shared/metrics.ts'
-import { type AgentPresence, readPresence } from '../shared/presence.ts'
+import { type AgentPresence, lastSeenOf, readPresence } from '../shared/presence.ts'
 import type { IngestQueue } from '../shared/queue.ts'
 import type { RedisClient } from '../shared/redis.ts'
 import {
   type DueRow,
+  dropVotes,
   type Judgement,
   listAgentsOf,
   listDue,
@@ -17,6 +18,7 @@ import { recordAlerts } from '../shared/store/outbox.ts'
 import type { LivePublisher } from './live.ts'
 import { keepOutages, paintNextOutage } from './outages.ts'
 import { type Horizon, judgeSilence, type Quiet } from './silence.ts'
+import { judgeVotes, type VoteVerdict } from './votes.ts'
 import { readWatermark } from './watermark.ts'
 
 export interface SweepDeps {
@@ -45,13 +47,17 @@ const ROUND_MS = 5000
 const RUNS_KEPT_MS = 86_400_000
 /** Ended runs are forgotten once in so many rounds of a process. */
 const CLEAN_ROUNDS = 600
+const NO_VOTE: VoteVerdict = { gone: [], checkAt: null, transition: null }
 
 function isAgentFed({ by_socket, kind }: DueRow): boolean {
   return by_socket ?? (kind !== 'push' && kind !== 'heartbeat')
 }
 
 interface Around {
+  /** Of each monitor those that have a socket. */
   agents: ReadonlyMap<number, AgentPresence[]>
+  /** Of each monitor when its agents were last heard of, epoch ms. */
+  seenAt: ReadonlyMap<number, ReadonlyMap<string, number>>
   runs: ReadonlyMap<number, Array<{ rid: string; startedAt: number }>>
 }
 
@@ -82,6 +88,30 @@ function transitionsOf(judgements: readonly Judgement[]) {
 
 function dateOf(time: number | null): Date | null {
   return time === null ? null : new Date(time)
+}
+
+interface Judged extends Judgement {
+  hung: string[]
+  gone: string[]
+}
+
+/** What silence makes of a monitor and, where that changes nothing, the vote of those who are left. */
+function judge(row: DueRow, around: Around, horizon: Horizon): Judged {
+  const { monitor_key: monitorKey, organization_id: organizationId, version } = row
+  const silence = judgeSilence(toQuiet(row, around), horizon)
+  const isVote = silence.transition === null && row.by_socket
+  const vote = isVote ? judgeVotes(row, around.seenAt.get(monitorKey) ?? new Map(), horizon) : NO_VOTE
+  const transition = silence.transition ?? vote.transition
+  const checks = [silence.checkAt, vote.checkAt].filter((at) => at !== null)
+  return {
+    monitorKey,
+    version,
+    checkAt: checks.length === 0 ? null : new Date(Math.min(...checks)),
+    alsoMissedAt: dateOf(silence.alsoMissedAt),
+    transition: transition === null ? null : { monitorKey, organizationId, ...transition, at: new Date(transition.at) },
+    hung: silence.hung,
+    gone: vote.gone
+  }
 }
 
 /** Turns deadlines that have passed into transitions. Any number of processes may sweep, at the same time even. */
@@ -134,28 +164,15 @@ export class Sweep {
 
   /** Returns what was written. */
   async #judge(due: readonly DueRow[], horizon: Horizon): Promise<Judgement[]> {
-    const around = { agents: await this.#agentsOf(due), runs: await this.#runsOf(due) }
-    const judgements: Judgement[] = []
-    const hung: Array<{ monitorKey: number; rid: string }> = []
-    for (const row of due) {
-      const verdict = judgeSilence(toQuiet(row, around), horizon)
-      const { monitor_key: monitorKey, organization_id: organizationId, version } = row
-      const { transition } = verdict
-      judgements.push({
-        monitorKey,
-        version,
-        checkAt: dateOf(verdict.checkAt),
-        alsoMissedAt: dateOf(verdict.alsoMissedAt),
-        transition:
-          transition === null ? null : { monitorKey, organizationId, ...transition, at: new Date(transition.at) }
-      })
-      for (const rid of verdict.hung) hung.push({ monitorKey, rid })
-    }
+    const around = { ...(await this.#agentsOf(due)), runs: await this.#runsOf(due) }
+    const judged = due.map((row) => judge(row, around, horizon))
     const written = await this.#deps.db.transaction(async (tx) => {
-      const settled = await settleDue(tx, judgements)
-      const hanging = hung.filter(({ monitorKey }) => settled.has(monitorKey))
+      const settled = await settleDue(tx, judged)
+      const kept = judged.filter(({ monitorKey }) => settled.has(monitorKey))
+      const hanging = kept.flatMap(({ monitorKey, hung }) => hung.map((rid) => ({ monitorKey, rid })))
       if (hanging.length > 0) await noteHungRuns(tx, hanging, new Date(horizon.watermark))
-      const kept = judgements.filter(({ monitorKey }) => settled.has(monitorKey))
+      const gone = kept.flatMap(({ monitorKey, gone }) => gone.map((sourceId) => ({ monitorKey, sourceId })))
+      if (gone.length > 0) await dropVotes(tx, gone)
       await recordAlerts(tx, transitionsOf(kept), new Date(this.#deps.clock()))
       return kept
     })
@@ -163,19 +180,22 @@ export class Sweep {
     return written
   }
 
-  /** Of every agent-fed monitor the agents that have a socket. */
-  async #agentsOf(due: readonly DueRow[]): Promise<Around['agents']> {
+  /** The agents of every monitor that is fed by some. */
+  async #agentsOf(due: readonly DueRow[]): Promise<Pick<Around, 'agents' | 'seenAt'>> {
     const { db, client, prefix } = this.#deps
+    const agents = new Map<number, AgentPresence[]>()
+    const seenAt = new Map<number, Map<string, number>>()
     const fed = due.filter(isAgentFed).map(({ monitor_key }) => monitor_key)
-    if (fed.length === 0) return new Map()
+    if (fed.length === 0) return { agents, seenAt }
     const sets = await listAgentsOf(db, fed)
     const presence = await readPresence(client, prefix, [...new Set(sets.map(({ agent_id }) => agent_id))])
-    const found = new Map<number, AgentPresence[]>()
-    for (const { monitor_key, agent_id } of sets) {
-      const known = presence.get(agent_id)
-      if (known !== undefined) found.set(monitor_key, [...(found.get(monitor_key) ?? []), known])
+    for (const row of sets) {
+      const { monitor_key: key, agent_id: id } = row
+      const known = presence.get(id)
+      if (known !== undefined) agents.set(key, [...(agents.get(key) ?? []), known])
+      seenAt.set(key, (seenAt.get(key) ?? new Map()).set(id, lastSeenOf(row, known) ?? 0))
     }
-    return found
+    return { agents, seenAt }
   }
 
   async #runsOf(due: readonly DueRow[]): Promise<Around['runs']> {

@@ -3,12 +3,15 @@ import { formatTimestamp } from '../../shared/protocol/timestamp.ts'
 import { deadlineAfter, expectedAfter, type Outage } from '../../shared/schedule/deadline.ts'
 import type { ExplanationRow } from '../../shared/store/explanations.ts'
 import type { HistoryRow } from '../../shared/store/heartbeats.ts'
+import { votesNeeded } from '../../shared/vote.ts'
 import { toHistoryAnswer } from './read-history.ts'
+import type { Vote } from './votes.ts'
 
 export interface Facts {
   row: ExplanationRow
   last: HistoryRow | undefined
   outages: readonly Outage[]
+  votes: readonly Vote[]
 }
 
 /** Why a monitor came into its state, by the reason of the change. */
@@ -28,10 +31,25 @@ function reasonOf({ row, last }: Facts): string {
   return last.message ? `The newest heartbeat says so: ${last.message}` : 'The newest heartbeat says so.'
 }
 
+/** Who says what, where several agents decide together. */
+function votesInWords({ row, votes }: Facts): string[] {
+  if (votes.length < 2) return []
+  const told = (['down', 'degraded'] as const).flatMap((status) => {
+    const names = votes.filter((vote) => vote.status === status).map(({ name }) => name)
+    const say = names.length === 1 ? 'says' : 'say'
+    return names.length === 0
+      ? []
+      : [`${names.length} of ${votes.length} agents ${say} ${status}: ${names.join(', ')}.`]
+  })
+  if (told.length === 0) return [`All ${votes.length} agents say up.`]
+  return [...told, `It takes ${votesNeeded(row.quorum, votes.length)} of them to make it down.`]
+}
+
 function sentences(facts: Facts, deadlineAt: number | null): string[] {
   const { row } = facts
   const needed = row.state === 'down' ? row.recoveries : row.confirmations
-  const told = [`"${row.name}" is ${row.state} since ${formatTimestamp(row.state_since.getTime())}.`, reasonOf(facts)]
+  const since = formatTimestamp(row.state_since.getTime())
+  const told = [`"${row.name}" is ${row.state} since ${since}.`, reasonOf(facts), ...votesInWords(facts)]
   if (row.streak > 0) told.push(`${row.streak} of ${needed} heartbeats that it takes to change say ${row.observed}.`)
   if (row.also_missed_at !== null && row.state === 'down') {
     told.push(`Since ${formatTimestamp(row.also_missed_at.getTime())} its heartbeats are missing as well.`)
@@ -60,6 +78,8 @@ export function explain(monitorId: string, facts: Facts): ExplanationAnswer {
     since: formatTimestamp(row.state_since.getTime()),
     sentence: sentences(facts, times?.deadlineAt ?? null).join(' '),
     observed: row.observed,
+    quorum: row.quorum,
+    votes: facts.votes.map((vote) => ({ ...vote, timestamp: formatTimestamp(vote.timestamp) })),
     lastHeartbeat: last === undefined ? null : toHistoryAnswer(monitorId, last),
     intervalSeconds: row.interval_seconds,
     graceSeconds: row.grace_seconds,

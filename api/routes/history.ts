@@ -10,6 +10,7 @@ import { BUCKET_MS } from '../../shared/store/rollups.ts'
 import { type IncidentRow, listIncidents, listTransitions, type TransitionRow } from '../../shared/store/transitions.ts'
 import { bucketSpan, summarize } from '../history/buckets.ts'
 import { explain } from '../history/explain.ts'
+import { readVotes } from '../history/votes.ts'
 import { summaryWindow, type Window } from '../history/window.ts'
 import type { Principal } from '../http/authenticate.ts'
 import type { Call, Handlers } from '../http/contract.ts'
@@ -155,7 +156,8 @@ export function createHistoryHandlers(parts: Parts): HistoryHandlers {
         if (row === undefined) throw new AppError('not_found')
         const last = await findLastHeartbeat(tx, organizationId, row.key)
         const outages = row.last_received_at === null ? [] : await listOutagesSince(tx, row.last_received_at)
-        return { status: 200, body: explain(id, { row, last, outages }) }
+        const votes = await readVotes(tx, organizationId, row, parts.clock())
+        return { status: 200, body: explain(id, { row, last, outages, votes }) }
       })
     }
   }

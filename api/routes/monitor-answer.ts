@@ -66,6 +66,7 @@ export function createTools({ secrets }: Parts, { apiUrl }: Addresses): Tools {
       timezone: row.timezone,
       confirmations: row.confirmations,
       recoveries: row.recoveries,
+      quorum: row.quorum,
       maxRuntimeSeconds: row.max_runtime_seconds,
       graceSeconds: row.grace_seconds,
       timeoutSeconds: row.timeout_seconds,

@@ -1,6 +1,6 @@
 import { v7 as uuidv7 } from 'uuid'
 import { AppError } from '../../shared/errors.ts'
-import { restartClock } from '../../shared/store/monitor-switches.ts'
+import { recountVotes, restartClock } from '../../shared/store/monitor-switches.ts'
 import { deleteMonitor, insertMonitor, listMonitors, lockMonitor, updateMonitor } from '../../shared/store/monitors.ts'
 import { readOverviews } from '../history/overview.ts'
 import { audit } from '../http/audit.ts'
@@ -86,9 +86,10 @@ function createWriters(parts: Parts, { toMonitor, givePushUrl }: Tools): Omit<Mo
         const names = changedFields(before, after)
         if (names.length === 0) return after
         await audit(tx, call, 'monitor.changed', { target: targetOf(after), details: { fields: names } })
+        const which = { organizationId, monitorKey: after.key, at: new Date(clock()) }
+        if (names.includes('quorum')) await recountVotes(tx, which)
         if (!changesTiming(names)) return after
-        const keepRuns = after.max_runtime_seconds !== null
-        await restartClock(tx, { organizationId, monitorKey: after.key, at: new Date(clock()), keepRuns })
+        await restartClock(tx, { ...which, keepRuns: after.max_runtime_seconds !== null })
         return read(tx, principal, id)
       })
       await announce(parts, organizationId)

@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { idParamsSchema, nextCursorField, pageQuerySchema, timeField, timeQuery } from './fields.ts'
+import { HEARTBEAT_STATUSES } from '../protocol/heartbeat.ts'
+import { idField, idParamsSchema, nextCursorField, pageQuerySchema, timeField, timeQuery } from './fields.ts'
 import { figuresShape, historyRowSchema, RESOLUTIONS } from './heartbeats.ts'
 import { MONITOR_STATES } from './monitors.ts'
 import type { Route } from './route.ts'
@@ -67,6 +68,12 @@ export const explanationSchema = z
       .enum(MONITOR_STATES)
       .nullable()
       .meta({ description: 'What the newest live heartbeat said, confirmed or not.' }),
+    quorum: z.string().meta({ description: 'How many of its agents it takes to be down.' }),
+    votes: z
+      .array(z.object({ agentId: idField, name: z.string(), status: z.enum(HEARTBEAT_STATUSES), timestamp: timeField }))
+      .meta({
+        description: 'What each agent that is online last said; empty unless an agent told the newest heartbeat.'
+      }),
     lastHeartbeat: historyRowSchema
       .nullable()
       .meta({ description: 'The newest by time, even when the plan shows nothing of its age any more.' }),

@@ -4,6 +4,7 @@ import { idField, idParamsSchema, nameField, nextCursorField, pageQuerySchema, t
 import { overviewSchema } from './overview.ts'
 import { DONE_ANSWER, type Route } from './route.ts'
 import { takesSettings, targetFault } from './targets.ts'
+import { confirmationsField, quorumField, recoveriesField } from './verdict.ts'
 
 export const MONITOR_STATES = ['pending', 'up', 'down', 'degraded', 'unknown', 'paused'] as const
 export type MonitorState = (typeof MONITOR_STATES)[number]
@@ -27,9 +28,6 @@ const timezoneField = z
   .string()
   .max(64)
   .meta({ description: 'Time zone that the schedule is read in; UTC when absent.', examples: ['Europe/Berlin'] })
-const repeatsField = z.number().int().min(1).max(20)
-const confirmationsField = repeatsField.meta({ description: 'down heartbeats in a row that make the monitor down.' })
-const recoveriesField = repeatsField.meta({ description: 'Other heartbeats in a row that end an outage.' })
 const maxRuntimeField = z
   .number()
   .int()
@@ -98,6 +96,7 @@ export const createMonitorBodySchema = z
     timeoutSeconds: timeoutField.optional().meta({ description: 'Default: 10, or the interval when that is shorter.' }),
     confirmations: confirmationsField.default(1),
     recoveries: recoveriesField.default(1),
+    quorum: quorumField.default('any'),
     maxRuntimeSeconds: maxRuntimeField.optional(),
     settings: monitorSettingsSchema.optional(),
     tags: tagsField.default([]),
@@ -120,6 +119,7 @@ export const patchMonitorBodySchema = z
     timezone: timezoneField.optional(),
     confirmations: confirmationsField.optional(),
     recoveries: recoveriesField.optional(),
+    quorum: quorumField.optional(),
     maxRuntimeSeconds: maxRuntimeField.nullable().optional(),
     graceSeconds: graceField.optional(),
     timeoutSeconds: timeoutField.optional(),
@@ -141,6 +141,7 @@ export const monitorSchema = z
     timezone: z.string().nullable(),
     confirmations: z.number().int(),
     recoveries: z.number().int(),
+    quorum: z.string(),
     maxRuntimeSeconds: z.number().int().nullable(),
     graceSeconds: z.number().int(),
     timeoutSeconds: z.number().int(),

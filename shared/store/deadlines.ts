@@ -3,30 +3,23 @@ import type { MonitorKind } from '../protocol/frames.ts'
 import { insertTransitions, type MonitorStateRow, type NewTransition } from './monitor-states.ts'
 
 /** A monitor whose time to be looked at has come. */
-export interface DueRow {
-  monitor_key: number
-  organization_id: string
+export interface DueRow extends MonitorStateRow {
   /** Tells whether the row has changed since. */
   version: string
-  state: MonitorStateRow['state']
-  state_reason: string
-  state_since: Date
-  last_received_at: Date | null
-  by_socket: boolean | null
-  running: boolean
   counted_from: Date | null
   also_missed_at: Date | null
   kind: MonitorKind
-  interval_seconds: number
-  grace_seconds: number
   schedule: string | null
   timezone: string | null
-  max_runtime_seconds: number | null
 }
 
 /** Of a monitor without a schedule, when ingest was always there. */
 const DEADLINE =
   "greatest(s.last_received_at, s.counted_from) + (m.interval_seconds + m.grace_seconds) * interval '1 second'"
+
+/** Its agents may disagree: other_votes are seldom there at all. */
+const SPLIT =
+  "s.other_votes <> '{}' and jsonb_path_exists(s.other_votes, '$.* ? (@ != $said)', jsonb_build_object('said', s.observed))"
 
 /**
  * System-wide. Puts off the look at monitors that were heard of in time, at most so many; returns how many. Rows that a
@@ -39,7 +32,7 @@ export async function putOffChecks(db: Queryable, watermark: Date, limit: number
          ${DEADLINE} as deadline
        from monitor_states s join monitors m on m.key = s.monitor_key
        where s.check_at <= $1 and not s.running and s.state <> 'paused' and m.schedule is null
-         and s.last_received_at is not null and ${DEADLINE} > $1
+         and s.last_received_at is not null and ${DEADLINE} > $1 and not (${SPLIT})
        order by s.check_at limit $2
        for update of s skip locked
      ), moved as (
@@ -56,8 +49,10 @@ export async function putOffChecks(db: Queryable, watermark: Date, limit: number
 export function listDue(db: Queryable, watermark: Date, limit: number): Promise<DueRow[]> {
   return db.query<DueRow>(
     `select s.monitor_key, s.organization_id, s.xmin::text as version, s.state, s.state_reason, s.state_since,
-       s.last_received_at, s.by_socket, s.running, s.counted_from, s.also_missed_at, m.kind, m.interval_seconds,
-       m.grace_seconds, m.schedule, m.timezone, m.max_runtime_seconds
+       s.observed, s.streak, s.streak_since, s.last_heartbeat_at, s.last_received_at, s.by_socket, s.last_source_id,
+       s.other_sources, s.other_votes, s.running, s.check_at, s.counted_from, s.also_missed_at, m.kind,
+       m.interval_seconds, m.grace_seconds, m.schedule, m.timezone, m.confirmations, m.recoveries, m.quorum,
+       m.max_runtime_seconds
      from monitor_states s join monitors m on m.key = s.monitor_key
      where s.check_at <= $1 order by s.check_at limit $2`,
     [watermark, limit],
@@ -69,10 +64,12 @@ export function listDue(db: Queryable, watermark: Date, limit: number): Promise<
 export function listAgentsOf(
   db: Queryable,
   monitorKeys: readonly number[]
-): Promise<Array<{ monitor_key: number; agent_id: string }>> {
-  return db.query('select monitor_key, agent_id from agent_monitors where monitor_key = any($1::bigint[])', [
-    monitorKeys
-  ])
+): Promise<Array<{ monitor_key: number; agent_id: string; last_seen_at: Date | null }>> {
+  return db.query(
+    `select am.monitor_key, am.agent_id, a.last_seen_at from agent_monitors am join agents a on a.id = am.agent_id
+     where am.monitor_key = any($1::bigint[])`,
+    [monitorKeys]
+  )
 }
 
 /** What was found of a row of `listDue`. */
@@ -121,4 +118,24 @@ export async function settleDue(tx: Transaction, judgements: readonly Judgement[
   )
   if (transitions.length > 0) await insertTransitions(tx, transitions)
   return settled
+}
+
+/** System-wide, in the transaction that settled these monitors: the vote of these sources counts no more. */
+export async function dropVotes(
+  tx: Transaction,
+  gone: ReadonlyArray<{ monitorKey: number; sourceId: string }>
+): Promise<void> {
+  await tx.query(
+    `update monitor_states s
+     set other_votes = s.other_votes - g.sources,
+       other_sources = case when s.last_source_id::text = any(g.sources)
+         then s.other_sources || jsonb_build_object(s.last_source_id, round(extract(epoch from s.last_heartbeat_at) * 1000))
+         else s.other_sources end,
+       last_source_id = case when s.last_source_id::text <> all(g.sources) then s.last_source_id end
+     from (
+       select monitor_key, array_agg(source_id) as sources from unnest($1::bigint[], $2::text[]) as u (monitor_key, source_id)
+       group by monitor_key
+     ) g where s.monitor_key = g.monitor_key`,
+    [gone.map(({ monitorKey }) => monitorKey), gone.map(({ sourceId }) => sourceId)]
+  )
 }

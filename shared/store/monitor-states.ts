@@ -15,12 +15,14 @@ export interface MonitorStateRow {
   by_socket: boolean | null
   last_source_id: string | null
   other_sources: Record<string, number>
+  other_votes: Record<string, HeartbeatStatus>
   running: boolean
   check_at: Date | null
   interval_seconds: number
   grace_seconds: number
   confirmations: number
   recoveries: number
+  quorum: string
   max_runtime_seconds: number | null
 }
 
@@ -81,8 +83,8 @@ const TOUCH = `
     returning s.*, coalesce(${SAYS_THE_SAME} and s.last_heartbeat_at >= to_timestamp(u.last / 1000), false) as settled
   )
   select t.monitor_key, t.organization_id, t.state, t.state_reason, t.state_since, t.observed, t.streak, t.streak_since,
-    t.last_heartbeat_at, t.last_received_at, t.by_socket, t.last_source_id, t.other_sources, t.running, t.check_at,
-    m.interval_seconds, m.grace_seconds, m.confirmations, m.recoveries, m.max_runtime_seconds,
+    t.last_heartbeat_at, t.last_received_at, t.by_socket, t.last_source_id, t.other_sources, t.other_votes, t.running,
+    t.check_at, m.interval_seconds, m.grace_seconds, m.confirmations, m.recoveries, m.quorum, m.max_runtime_seconds,
     (select count(*) from touched) as touched
   from (select 1) one left join (touched t join monitors m on m.key = t.monitor_key) on not t.settled`
 
@@ -138,7 +140,9 @@ export interface MonitorStateChange {
   lastSourceId: string | null
   /** JSON text. */
   otherSources: string
-  /** When the sweep shall look at it, unless it does already. */
+  /** JSON text. */
+  otherVotes: string
+  /** When the sweep shall look at it. */
   checkAt: Date | null
 }
 
@@ -148,12 +152,12 @@ export async function updateMonitorStates(tx: Transaction, changes: readonly Mon
     `update monitor_states s
      set state = u.state, state_reason = u.reason, state_since = u.since, observed = u.observed, streak = u.streak,
        streak_since = u.streak_since, last_heartbeat_at = u.last, last_received_at = u.received, by_socket = u.by_socket,
-       last_source_id = u.source_id, other_sources = u.others, check_at = coalesce(s.check_at, u.check_at)
+       last_source_id = u.source_id, other_sources = u.others, other_votes = u.votes, check_at = u.check_at
      from unnest($1::bigint[], $2::monitor_state[], $3::text[], $4::timestamptz[], $5::monitor_state[], $6::smallint[],
          $7::timestamptz[], $8::timestamptz[], $9::timestamptz[], $10::boolean[], $11::uuid[], $12::jsonb[],
-         $13::timestamptz[])
+         $13::jsonb[], $14::timestamptz[])
        as u (monitor_key, state, reason, since, observed, streak, streak_since, last, received, by_socket, source_id, others,
-         check_at)
+         votes, check_at)
      where s.monitor_key = u.monitor_key`,
     [
       changes.map((change) => change.monitorKey),
@@ -168,6 +172,7 @@ export async function updateMonitorStates(tx: Transaction, changes: readonly Mon
       changes.map((change) => change.bySocket),
       changes.map((change) => change.lastSourceId),
       changes.map((change) => change.otherSources),
+      changes.map((change) => change.otherVotes),
       changes.map((change) => change.checkAt)
     ]
   )

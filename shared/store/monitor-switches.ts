@@ -72,6 +72,18 @@ export async function resumeMonitors(tx: Transaction, which: Which): Promise<Swi
   return note(tx, which, rows)
 }
 
+/** After a change of its rule the sweep counts the votes anew, where there are several. */
+export async function recountVotes(
+  tx: Transaction,
+  { organizationId, monitorKey, at }: { organizationId: string; monitorKey: number; at: Date }
+): Promise<void> {
+  await tx.query(
+    `update monitor_states set check_at = least(check_at, $3)
+     where organization_id = $1 and monitor_key = $2 and state <> 'paused' and other_votes <> '{}'`,
+    [organizationId, monitorKey, at]
+  )
+}
+
 /** After a change of its timing silence is counted from `at`; without a longest run time open runs are forgotten. */
 export async function restartClock(
   tx: Transaction,

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { test } from 'tap'
-import { advance, type Beat, isLive, liveWindow, type MonitorState } from '../../worker/monitor-state.ts'
+import { liveWindow } from '../../shared/live-window.ts'
+import { advance, type Beat, isLive, type MonitorState } from '../../worker/monitor-state.ts'
 import { beat, fold, monitor, NOW, RULES, randomBeats, STATUSES, told, WINDOW } from '../support/monitor-status.ts'
 
 for (const from of ['pending', 'unknown', ...STATUSES] as const) {

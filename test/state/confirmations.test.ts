@@ -99,7 +99,8 @@ test('a state never begins before the one that it follows, however slow the cloc
 const randomRules = fc.record({
   windowMs: fc.constant(WINDOW),
   confirmations: fc.integer({ min: 1, max: 4 }),
-  recoveries: fc.integer({ min: 1, max: 4 })
+  recoveries: fc.integer({ min: 1, max: 4 }),
+  quorum: fc.constant('any')
 })
 
 test('with confirmations too, transitions alternate, go forward, and an outage takes as many as it must', (t) => {

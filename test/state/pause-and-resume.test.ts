@@ -108,7 +108,11 @@ test('schedules are checked field by field', async (t) => {
     [{ schedule: '@daily', kind: 'http', target: 'https://example.com/' }, '/schedule invalid_value'],
     [{ kind: 'heartbeat', maxRuntimeSeconds: 60 }, '/maxRuntimeSeconds invalid_value'],
     [{ confirmations: 0 }, '/confirmations invalid_value'],
-    [{ recoveries: 21 }, '/recoveries invalid_value']
+    [{ recoveries: 21 }, '/recoveries invalid_value'],
+    ...['most', 'count:', 'count:0', 'count:51', 'count:2.5'].map((quorum): [object, string] => [
+      { quorum },
+      '/quorum invalid_value'
+    ])
   ]
   for (const [fields, fault] of refused) {
     t.same(faultsOf(expectProblem(t, await create(fields), 422, 'validation_failed')), [fault], JSON.stringify(fields))

@@ -10,7 +10,7 @@ import {
 
 export const NOW = Date.parse('2026-11-21T10:00:00.000Z')
 export const WINDOW = 90_000
-export const RULES: Rules = { windowMs: WINDOW, confirmations: 1, recoveries: 1 }
+export const RULES: Rules = { windowMs: WINDOW, confirmations: 1, recoveries: 1, quorum: 'any' }
 
 export function monitor(changes: Partial<MonitorStatus> = {}): MonitorStatus {
   return {
@@ -24,6 +24,7 @@ export function monitor(changes: Partial<MonitorStatus> = {}): MonitorStatus {
     lastReceivedAt: null,
     bySocket: null,
     liveSources: {},
+    votes: {},
     ...changes
   }
 }
