@@ -1,8 +1,10 @@
 import { Center, Loader } from '@mantine/core'
+import { usePrefetchQuery } from '@tanstack/react-query'
 import { lazy, Suspense } from 'react'
 import { Redirect, Route, Switch, useLocation } from 'wouter'
 import { NotFoundPage } from './pages/not-found.tsx'
 import { MeProvider, meOf, useSession, useSessionNews } from './session.tsx'
+import { monitorsQuery, overviewsQuery } from './ui/monitor-lists.ts'
 import { ProblemAlert } from './ui/problem-alert.tsx'
 import { ProveAgain } from './ui/prove-again.tsx'
 import { Shell } from './ui/shell.tsx'
@@ -23,6 +25,13 @@ const MonitorsPage = lazy(() => import('./pages/monitors.tsx').then((m) => ({ de
 const MonitorPage = lazy(() => import('./pages/monitor.tsx').then((m) => ({ default: m.MonitorPage })))
 const AgentsPage = lazy(() => import('./pages/agents.tsx').then((m) => ({ default: m.AgentsPage })))
 const SettingsPage = lazy(() => import('./pages/settings.tsx').then((m) => ({ default: m.SettingsPage })))
+
+/** The list is asked for while the page that shows it is still on its way. */
+function Overview() {
+  usePrefetchQuery(monitorsQuery)
+  usePrefetchQuery(overviewsQuery)
+  return <MonitorsPage />
+}
 
 function Waiting() {
   return (
@@ -47,9 +56,9 @@ function SignedIn() {
         <Shell>
           <Suspense fallback={<Waiting />}>
             <Switch>
-              <Route path="/" component={MonitorsPage} />
+              <Route path="/" component={Overview} />
               <Route path="/welcome" component={WelcomePage} />
-              <Route path="/monitors" component={MonitorsPage} />
+              <Route path="/monitors" component={Overview} />
               <Route path="/monitors/:id">{({ id }) => <MonitorPage key={id} id={id} />}</Route>
               <Route path="/agents" component={AgentsPage} />
               <Route path="/settings" component={SettingsPage} />

@@ -94,23 +94,18 @@ export function listRecent(
   const said = (name: RecordStatus) => `count(*) filter (where status = ${status(name)})`
   const answered = `status in (${status('up')}, ${status('degraded')})`
   return db.query<RecentRow>(
-    `select monitor_key, array_agg(place) as places,
+    `select monitor_key, array_agg((extract(epoch from at - $3) / 300)::int) as places,
        array_agg(case when down > 0 then 'down' when degraded > 0 then 'degraded' else 'up' end) as statuses,
-       array_agg(latency) as latencies
+       array_agg(round(1000 * latency_sum / nullif(latency_n, 0)) / 1000) as latencies
      from (
-       select monitor_key, (extract(epoch from at - $3) / 300)::int as place, sum(up) as up, sum(down) as down,
-         sum(degraded) as degraded, round((sum(latency_sum) / nullif(sum(latency_n), 0))::numeric, 3)::float8 as latency
-       from (
-         select monitor_key, at, up, down, degraded, latency_n, latency_sum from rollups_5m
-         where organization_id = $1 and monitor_key = any ($2::bigint[]) and at >= $3 and at < $4
-         union all
-         select monitor_key, date_bin(${STEP}, "timestamp", $3), ${said('up')}, ${said('down')}, ${said('degraded')},
-           count(latency) filter (where ${answered}), sum(latency) filter (where ${answered})
-         from heartbeats
-         where organization_id = $1 and monitor_key = any ($2::bigint[]) and "timestamp" >= greatest($3, $4::timestamptz)
-         group by 1, 2
-       ) parts
-       group by monitor_key, at
+       select monitor_key, at, up, down, degraded, latency_n, latency_sum from rollups_5m
+       where organization_id = $1 and monitor_key = any ($2::bigint[]) and at >= $3 and at < $4
+       union all
+       select monitor_key, date_bin(${STEP}, "timestamp", $3), ${said('up')}, ${said('down')}, ${said('degraded')},
+         count(latency) filter (where ${answered}), sum(latency) filter (where ${answered})
+       from heartbeats
+       where organization_id = $1 and monitor_key = any ($2::bigint[]) and "timestamp" >= greatest($3, $4::timestamptz)
+       group by 1, 2
      ) buckets
      where up + down + degraded > 0
      group by monitor_key`,

@@ -48,3 +48,23 @@ t.test(
     t.strictSame(bob.complaints(), [])
   }
 )
+
+t.test('each part of a heartbeat bar is read by the arrow keys, with its time', options, async (t) => {
+  const { api, visit } = await open()
+  const { email, jwt } = await signUp(api, 'Charlie')
+  const { id, pushUrl = '' } = await createMonitor(api, jwt, { name: 'Backup', kind: 'push' })
+  await api.call('GET', new URL(pushUrl).pathname)
+  const { page, ...charlie } = await visit()
+  await charlie.signIn(email)
+  await charlie.open(`/monitors/${id}?window=1h`)
+  const bar = page.getByRole('slider', { name: /^The last hour: up 1, nothing known \d+ of \d+ parts$/ })
+  await bar.focus()
+  t.match(await bar.getAttribute('aria-valuetext'), /: up, 1 heartbeat$/, 'the newest first')
+  t.ok(await page.getByRole('tooltip').isVisible(), 'seen as well')
+  await page.keyboard.press('ArrowLeft')
+  t.match(await bar.getAttribute('aria-valuetext'), /\d.*: nothing known, 0 heartbeats$/)
+  await page.keyboard.press('Home')
+  t.equal(await bar.getAttribute('aria-valuenow'), '0')
+  await page.keyboard.press('ArrowLeft')
+  t.equal(await bar.getAttribute('aria-valuenow'), '0', 'there is nothing before the first')
+})

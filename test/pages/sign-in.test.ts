@@ -32,6 +32,15 @@ t.test('a wrong password is told in words, and a good one opens the page that wa
   t.strictSame(alice.complaints(), [])
 })
 
+t.test('the sign-in page asks for at most 250 kB of script', options, async (t) => {
+  const { visit } = await open()
+  const { page } = await visit()
+  await page.goto('/login', { waitUntil: 'networkidle' })
+  const bytes = await page.evaluate<number>(`performance.getEntriesByType('resource')
+    .filter(({ name }) => name.endsWith('.js')).reduce((sum, { encodedBodySize }) => sum + encodedBodySize, 0)`)
+  t.ok(bytes > 10_000 && bytes <= 250_000, `${bytes} bytes, compressed`)
+})
+
 t.test('nobody is sent to another site after signing in', options, async (t) => {
   const { api, visit } = await open()
   const { email } = await signUp(api, 'Eve')
@@ -59,7 +68,7 @@ t.test(
     const other = await bob.newTab()
     await other.goto('/settings?section=account')
     await other.getByRole('heading', { name: 'Sessions' }).waitFor()
-    await page.getByRole('button', { name: 'Account of Bob' }).click()
+    await page.getByRole('button', { name: 'Bob: account' }).click()
     await page.getByRole('menuitem', { name: 'Sign out' }).click()
     await page.waitForURL('**/login')
     await other.waitForURL('**/login?next=*')

@@ -26,11 +26,12 @@ function Explanation({ monitor }: { monitor: Monitor }) {
     refetchInterval: 5000
   })
   return (
-    <Stack gap={4}>
+    <Stack gap={4} mt={6}>
       <Group gap="xs">
         <StateBadge state={monitor.state} size="lg" />
         <span style={{ minWidth: 0 }}>
-          since <RelativeTime at={monitor.stateSince} /> · last heartbeat <RelativeTime at={monitor.lastHeartbeatAt} />
+          changed <RelativeTime at={monitor.stateSince} /> · last heartbeat{' '}
+          <RelativeTime at={monitor.lastHeartbeatAt} />
         </span>
       </Group>
       {data === undefined ? null : (
@@ -104,10 +105,16 @@ export function MonitorPage({ id }: { id: string }) {
   return (
     <AsyncView query={query}>
       {(monitor) => (
-        <Page title={monitor.name} lead={<Explanation monitor={monitor} />} actions={<Actions monitor={monitor} />}>
-          <Anchor component={Link} href="/" size="sm">
-            ← All monitors
-          </Anchor>
+        <Page
+          back={
+            <Anchor component={Link} href="/" size="sm">
+              ← All monitors
+            </Anchor>
+          }
+          title={monitor.name}
+          lead={<Explanation monitor={monitor} />}
+          actions={<Actions monitor={monitor} />}
+        >
           {monitor.pushUrl === undefined ? null : (
             <Card withBorder>
               <Stack gap="xs">

@@ -3,36 +3,16 @@ import { IconPlus } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { useCallback, useDeferredValue, useMemo, useState } from 'react'
 import { Link } from 'wouter'
-import { type Address, call } from '../api.ts'
 import { AsyncView } from '../ui/async-view.tsx'
 import { BulkBar } from '../ui/bulk-bar.tsx'
 import { MonitorDialog } from '../ui/monitor-dialog.tsx'
 import { findMonitors, MonitorFilters, useFilters } from '../ui/monitor-filters.tsx'
-import { type Monitor, MonitorRow } from '../ui/monitor-row.tsx'
+import { monitorsQuery, overviewsQuery } from '../ui/monitor-lists.ts'
+import { type Monitor, MonitorColumns, MonitorRow } from '../ui/monitor-row.tsx'
 import { Page } from '../ui/page.tsx'
 
-const LIST = 'GET /v1/monitors' satisfies Address
 /** Rows that are there at once; the others follow while one may already click. */
 const FIRST_ROWS = 30
-
-function useMonitors() {
-  return useQuery({
-    queryKey: ['monitors'],
-    queryFn: ({ signal }) => call(LIST, { query: { limit: 1000 } }, signal),
-    refetchInterval: 5000
-  })
-}
-
-/** Asked for by itself and less often: it is most of the bytes. */
-function useOverviews() {
-  const { data } = useQuery({
-    queryKey: ['monitors', 'overview'],
-    queryFn: ({ signal }) => call(LIST, { query: { limit: 1000, expand: 'overview' } }, signal),
-    refetchInterval: 60_000,
-    staleTime: 30_000
-  })
-  return useMemo(() => new Map(data?.data.map(({ id, overview }) => [id, overview])), [data])
-}
 
 function Empty() {
   return (
@@ -48,7 +28,11 @@ function Empty() {
 }
 
 function Monitors({ monitors, more }: { monitors: Monitor[]; more: boolean }) {
-  const overviews = useOverviews()
+  const { data: withOverviews, dataUpdatedAt } = useQuery(overviewsQuery)
+  const overviews = useMemo(
+    () => new Map(withOverviews?.data.map(({ id, overview }) => [id, overview])),
+    [withOverviews]
+  )
   const filtering = useFilters()
   const [picked, setPicked] = useState<ReadonlySet<string>>(new Set())
   const found = findMonitors(monitors, filtering.filters)
@@ -65,17 +49,21 @@ function Monitors({ monitors, more }: { monitors: Monitor[]; more: boolean }) {
       {found.length === 0 ? (
         <Text c="dimmed">No monitor fits.</Text>
       ) : (
-        <Stack component="ul" gap="xs" className="plain-list">
-          {found.slice(0, shown).map((monitor) => (
-            <MonitorRow
-              key={monitor.id}
-              monitor={monitor}
-              overview={overviews.get(monitor.id)}
-              picked={picked.has(monitor.id)}
-              onPick={onPick}
-            />
-          ))}
-        </Stack>
+        <div className="monitor-list">
+          <MonitorColumns />
+          <ul className="plain-list">
+            {found.slice(0, shown).map((monitor) => (
+              <MonitorRow
+                key={monitor.id}
+                monitor={monitor}
+                overview={overviews.get(monitor.id)}
+                readAt={dataUpdatedAt}
+                picked={picked.has(monitor.id)}
+                onPick={onPick}
+              />
+            ))}
+          </ul>
+        </div>
       )}
     </>
   )
@@ -83,7 +71,7 @@ function Monitors({ monitors, more }: { monitors: Monitor[]; more: boolean }) {
 
 export function MonitorsPage() {
   const [creating, setCreating] = useState(false)
-  const query = useMonitors()
+  const query = useQuery(monitorsQuery)
   return (
     <Page
       title="Monitors"

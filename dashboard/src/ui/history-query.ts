@@ -1,8 +1,7 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { type Answer, call } from '../api.ts'
-import type { Slice } from './heartbeat-bar.tsx'
 import type { Points } from './latency-plot.tsx'
-import { slicesOf, worstOf } from './slices.ts'
+import { type Slice, slicesOf, worstOf } from './slices.ts'
 
 export type Monitor = Answer<'GET /v1/monitors/{id}'>
 type Entry = Answer<'GET /api/heartbeats'>['data'][number]
@@ -68,6 +67,10 @@ function gapOf(monitor: Monitor, step: number): number {
   return Math.max(step * 1.5, monitor.intervalSeconds + monitor.graceSeconds)
 }
 
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((all, one) => all + one, 0)
+}
+
 async function readShown(monitor: Monitor, window: Window, signal: AbortSignal): Promise<Shown> {
   const { resolution, step } = WINDOWS[window]
   const now = Date.now()
@@ -75,7 +78,11 @@ async function readShown(monitor: Monitor, window: Window, signal: AbortSignal):
   const { data, retentionFrom, clamped } = await readAll(monitor.id, from, resolution, signal)
   const seconds = (now - from) / 1000
   const count = Math.max(1, Math.min(60, Math.floor(seconds / Math.max(step, monitor.intervalSeconds))))
-  const rows = data.map((entry) => ('status' in entry ? entry : { status: worstOf(entry), timestamp: entry.timestamp }))
+  const rows = data.map((entry) =>
+    'status' in entry
+      ? { ...entry, heartbeats: 1 }
+      : { status: worstOf(entry), timestamp: entry.timestamp, heartbeats: sum(Object.values(entry.heartbeats)) }
+  )
   const times = data.map(({ timestamp }) => Date.parse(timestamp) / 1000)
   return {
     points: { from, to: now, times, lines: linesOf(data), gapSeconds: gapOf(monitor, step) },

@@ -74,7 +74,7 @@ export function Transitions({ monitorId }: { monitorId: string }) {
             {data.length === 0 ? <Text c="dimmed">None yet.</Text> : null}
             <Stack component="ul" gap={6} className="plain-list">
               {data.map(({ from, to, at, reason }) => (
-                <Group component="li" key={at + to} gap="xs">
+                <Group component="li" key={at + to} gap="xs" wrap="nowrap" align="flex-start">
                   <StateBadge state={to} />
                   <Text size="sm">
                     from {from}, <RelativeTime at={at} />: {inWords(reason)}

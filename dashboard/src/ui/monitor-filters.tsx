@@ -64,7 +64,7 @@ export function MonitorFilters({
         leftSection={<IconSearch size={16} aria-hidden />}
         value={filters.words}
         onChange={(event) => set('q', event.currentTarget.value)}
-        style={{ flex: '1 1 220px' }}
+        style={{ flex: '2 1 170px' }}
       />
       {tags.length === 0 ? null : (
         <Select
@@ -76,7 +76,8 @@ export function MonitorFilters({
           clearable
           clearButtonProps={{ 'aria-label': 'Every tag' }}
           searchable
-          w={150}
+          style={{ flex: '1 1 130px' }}
+          maw={260}
         />
       )}
       <div style={{ maxWidth: '100%', overflowX: 'auto' }}>

@@ -6,8 +6,14 @@ import { AsyncView } from './async-view.tsx'
 import { latencyOf } from './format.ts'
 import type { Heartbeat } from './history-query.ts'
 import { RelativeTime } from './relative-time.tsx'
+import { StateBadge } from './state-badge.tsx'
 
 const PAGE = 25
+
+/** The other things that a heartbeat says, `start` and `log`, are no state. */
+function isState(status: Heartbeat['status']) {
+  return status === 'up' || status === 'down' || status === 'degraded'
+}
 
 function Rows({ rows }: { rows: readonly Heartbeat[] }) {
   if (rows.length === 0) return <Text c="dimmed">No heartbeat yet.</Text>
@@ -31,7 +37,7 @@ function Rows({ rows }: { rows: readonly Heartbeat[] }) {
               <Table.Td>
                 <RelativeTime at={row.timestamp} />
               </Table.Td>
-              <Table.Td>{row.status}</Table.Td>
+              <Table.Td>{isState(row.status) ? <StateBadge state={row.status} /> : row.status}</Table.Td>
               <Table.Td>{latencyOf(row.latency)}</Table.Td>
               <Table.Td style={{ overflowWrap: 'anywhere' }}>{row.message ?? ''}</Table.Td>
             </Table.Tr>

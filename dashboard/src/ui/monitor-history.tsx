@@ -6,7 +6,6 @@ import { exactOf, latencyOf, percentOf } from './format.ts'
 import { HeartbeatBar } from './heartbeat-bar.tsx'
 import { beginOf, type Monitor, useFigures, useShown, WINDOWS, type Window } from './history-query.ts'
 import { LatencyPlot } from './latency-plot.tsx'
-import { inWords } from './slices.ts'
 
 function Figure({ label, value }: { label: string; value: string }) {
   return (
@@ -97,7 +96,7 @@ export function MonitorHistory({ monitor }: { monitor: Monitor }) {
       <AsyncView query={query}>
         {({ points, slices, retentionFrom, clamped }) => (
           <>
-            <HeartbeatBar slices={slices} label={`The last ${words}: ${inWords(slices)} parts`} height={32} />
+            <HeartbeatBar slices={slices} label={`The last ${words}`} from={points.from} to={points.to} height={32} />
             <LatencyPlot points={points} label={`Latency of the last ${words}`} />
             <Text size="sm" c="dimmed">
               Drag over the plot to look closer, double-click to see all of it. Grey: nothing was measured.

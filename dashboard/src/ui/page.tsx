@@ -4,11 +4,14 @@ import type { ReactNode } from 'react'
 
 /** Heading and actions of a page, and its title in the browser. */
 export function Page({
+  back,
   title,
   lead,
   actions,
   children
 }: {
+  /** The way up, above the heading. */
+  back?: ReactNode
   title: ReactNode
   lead?: ReactNode
   actions?: ReactNode
@@ -16,9 +19,10 @@ export function Page({
 }) {
   useDocumentTitle(typeof title === 'string' ? `${title} · Pulsegate` : 'Pulsegate')
   return (
-    <Stack gap="lg" w="100%" maw={1200} mx="auto">
+    <Stack gap="lg" w="100%" maw={1600} mx="auto">
       <Group justify="space-between" align="flex-start" gap="sm">
-        <div style={{ minWidth: 0, maxWidth: '100%' }}>
+        <div style={{ flex: '1 1 320px', minWidth: 0, maxWidth: '100%' }}>
+          {back}
           <Title order={1} size="h2">
             {title}
           </Title>

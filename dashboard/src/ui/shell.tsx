@@ -87,8 +87,15 @@ function PersonMenu() {
   return (
     <Menu position="bottom-end" withinPortal>
       <Menu.Target>
-        <UnstyledButton aria-label={`Account of ${user.name}`}>
-          <Avatar name={user.name} color="initials" size="md" aria-hidden />
+        <UnstyledButton aria-label={`${user.name}: account`}>
+          <Group gap={8} wrap="nowrap">
+            <Avatar size={34} color="pulse" aria-hidden>
+              <IconUser size={19} />
+            </Avatar>
+            <Text size="sm" fw={600} className="clip" maw={160} visibleFrom="md">
+              {user.name}
+            </Text>
+          </Group>
         </UnstyledButton>
       </Menu.Target>
       <Menu.Dropdown>

@@ -1,32 +1,42 @@
-import type { Slice } from './heartbeat-bar.tsx'
-
 const RANK = { up: 1, degraded: 2, down: 3 } as const
-type Known = keyof typeof RANK
+export type Known = keyof typeof RANK
+
+/** One of equal parts of a window. */
+export interface Slice {
+  /** The worst that happened in it; null: nobody knows. */
+  status: Known | null
+  /** What else is known of it, such as "5 heartbeats". */
+  note: string
+}
 
 interface Row {
   status: string | null
   timestamp: string
+  heartbeats: number
 }
 
-/** The worst status of each of `count` equal slices of [from, to), epoch ms. */
+/** The worst status of each of `count` equal slices of [from, to), epoch ms, and how many heartbeats it had. */
 export function slicesOf(rows: readonly Row[], from: number, to: number, count: number): Slice[] {
-  const slices: Slice[] = new Array(count).fill(null)
-  for (const { status, timestamp } of rows) {
-    if (status === null || !(status in RANK)) continue
+  const worst: Array<Known | null> = new Array(count).fill(null)
+  const sums: number[] = new Array(count).fill(0)
+  for (const { status, timestamp, heartbeats } of rows) {
     const place = Math.floor(((Date.parse(timestamp) - from) / (to - from)) * count)
     if (place < 0 || place >= count) continue
-    const known = slices[place]
-    if (known === null || known === undefined || RANK[status as Known] > RANK[known as Known]) {
-      slices[place] = status as Slice
-    }
+    sums[place] = (sums[place] ?? 0) + heartbeats
+    if (status === null || !(status in RANK)) continue
+    const known = worst[place] ?? null
+    if (known === null || RANK[status as Known] > RANK[known]) worst[place] = status as Known
   }
-  return slices
+  return worst.map((status, place) => {
+    const sum = sums[place] ?? 0
+    return { status, note: sum === 1 ? '1 heartbeat' : `${sum} heartbeats` }
+  })
 }
 
 /** What a bar shows, for those who do not see it: "up 57, down 2, nothing known 1 of 60". */
 export function inWords(slices: readonly Slice[]): string {
   const counts = (['up', 'degraded', 'down'] as const)
-    .map((status) => [status, slices.filter((slice) => slice === status).length] as const)
+    .map((known) => [known, slices.filter(({ status }) => status === known).length] as const)
     .filter(([, count]) => count > 0)
   const known = counts.reduce((sum, [, count]) => sum + count, 0)
   if (known === 0) return 'nothing known'
@@ -34,6 +44,18 @@ export function inWords(slices: readonly Slice[]): string {
   const parts = counts.map(([status, count]) => `${status} ${count}`)
   if (silent > 0) parts.push(`nothing known ${silent}`)
   return `${parts.join(', ')} of ${slices.length}`
+}
+
+const when = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
+
+/** One slice of [from, to) in words: "21 Nov 2026, 13:05 – 13:10: up, 5 heartbeats". */
+export function sliceInWords(slices: readonly Slice[], place: number, from: number, to: number): string {
+  const step = (to - from) / slices.length
+  const slice = slices[place]
+  const range = when.formatRange(from + place * step, from + (place + 1) * step)
+  if (slice === undefined) return range
+  const words = [slice.status === null ? 'nothing known' : slice.status, slice.note]
+  return `${range}: ${words.filter((word) => word !== '').join(', ')}`
 }
 
 interface Bucket {

@@ -1,29 +1,21 @@
-import { Badge } from '@mantine/core'
+import './state-badge.css'
 
-const LOOKS = {
-  up: { color: 'teal', word: 'Up' },
-  down: { color: 'red', word: 'Down' },
-  degraded: { color: 'yellow', word: 'Degraded' },
-  pending: { color: 'blue', word: 'Pending' },
-  unknown: { color: 'gray', word: 'Unknown' },
-  paused: { color: 'gray', word: 'Paused' }
+const WORDS = {
+  up: 'Up',
+  down: 'Down',
+  degraded: 'Degraded',
+  pending: 'Pending',
+  unknown: 'Unknown',
+  paused: 'Paused'
 } as const
 
-export type State = keyof typeof LOOKS
+export type State = keyof typeof WORDS
 
-/** The word is always there: colour alone tells nothing to many. */
+/** The word is always there: colour alone tells nothing to many. What is well is quiet, what needs a person is not. */
 export function StateBadge({ state, size = 'md' }: { state: State; size?: 'md' | 'lg' }) {
-  const { color, word } = LOOKS[state]
   return (
-    <Badge
-      color={color}
-      size={size}
-      variant={state === 'paused' ? 'outline' : 'filled'}
-      autoContrast
-      tt="none"
-      style={{ flexShrink: 0 }}
-    >
-      {word}
-    </Badge>
+    <span className="state-badge" data-state={state} data-size={size}>
+      {WORDS[state]}
+    </span>
   )
 }

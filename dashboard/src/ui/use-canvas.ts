@@ -1,5 +1,6 @@
 import { useComputedColorScheme } from '@mantine/core'
 import { useEffect, useRef } from 'react'
+import { watchSight } from './sight.ts'
 
 export type Scheme = 'light' | 'dark'
 export type Draw = (context: CanvasRenderingContext2D, width: number, height: number, scheme: Scheme) => void
@@ -23,20 +24,16 @@ export function useCanvas(draw: Draw) {
     const canvas = ref.current
     if (canvas === null) return
     let inSight = false
-    const sight = new IntersectionObserver(
-      (entries) => {
-        inSight = entries.at(-1)?.isIntersecting ?? false
-        if (inSight) paint(canvas, draw, scheme)
-      },
-      { rootMargin: '200px' }
-    )
+    const forget = watchSight(canvas, (now) => {
+      inSight = now
+      if (inSight) paint(canvas, draw, scheme)
+    })
     const size = new ResizeObserver(() => {
       if (inSight) paint(canvas, draw, scheme)
     })
-    sight.observe(canvas)
     size.observe(canvas)
     return () => {
-      sight.disconnect()
+      forget()
       size.disconnect()
     }
   }, [draw, scheme])
