@@ -27,9 +27,20 @@ export const theme = createTheme({
   headings: { fontWeight: '650' }
 })
 
-/** Mantine's dimmed text is too faint to read on white, and on the dark body. */
+/**
+ * Mantine's dimmed text is too faint to read on white, and on the dark body; so is its red of
+ * errors, and what stands on a quiet button that the pointer is over.
+ */
 export const cssVariables: CSSVariablesResolver = () => ({
   variables: {},
-  light: { '--mantine-color-dimmed': 'var(--mantine-color-gray-7)' },
-  dark: { '--mantine-color-dimmed': 'var(--mantine-color-dark-1)' }
+  light: {
+    '--mantine-color-dimmed': 'var(--mantine-color-gray-7)',
+    '--mantine-color-error': 'var(--mantine-color-red-9)',
+    '--mantine-color-red-light-color': '#a51d1d',
+    '--mantine-color-pulse-light-color': '#00505f'
+  },
+  dark: {
+    '--mantine-color-dimmed': 'var(--mantine-color-dark-1)',
+    '--mantine-color-error': 'var(--mantine-color-red-4)'
+  }
 })

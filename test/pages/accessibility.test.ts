@@ -12,7 +12,9 @@ const SIGNED_IN = [
   '/welcome',
   '/monitors',
   '/agents',
-  ...['organization', 'team', 'sso', 'webhooks', 'audit', 'account'].map((section) => `/settings?section=${section}`)
+  ...['organization', 'team', 'sso', 'webhooks', 'maintenance', 'audit', 'account'].map(
+    (section) => `/settings?section=${section}`
+  )
 ]
 
 /** Both themes and both widths, without loading the page twice. */

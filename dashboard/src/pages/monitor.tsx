@@ -7,6 +7,7 @@ import { AsyncView } from '../ui/async-view.tsx'
 import { Confirm } from '../ui/confirm.tsx'
 import { durationOf, exactOf } from '../ui/format.ts'
 import type { Monitor } from '../ui/history-query.ts'
+import { MaintenanceNote } from '../ui/maintenance.tsx'
 import { MonitorDialog } from '../ui/monitor-dialog.tsx'
 import { Incidents, Transitions } from '../ui/monitor-events.tsx'
 import { MonitorHeartbeats } from '../ui/monitor-heartbeats.tsx'
@@ -33,6 +34,7 @@ function Explanation({ monitor }: { monitor: Monitor }) {
           changed <RelativeTime at={monitor.stateSince} /> · last heartbeat{' '}
           <RelativeTime at={monitor.lastHeartbeatAt} />
         </span>
+        <MaintenanceNote monitor={monitor} />
       </Group>
       {data === undefined ? null : (
         <Text size="sm" style={{ overflowWrap: 'anywhere' }}>

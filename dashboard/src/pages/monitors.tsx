@@ -5,6 +5,7 @@ import { useCallback, useDeferredValue, useMemo, useState } from 'react'
 import { Link } from 'wouter'
 import { AsyncView } from '../ui/async-view.tsx'
 import { BulkBar } from '../ui/bulk-bar.tsx'
+import { useMaintenanceOf } from '../ui/maintenance.tsx'
 import { MonitorDialog } from '../ui/monitor-dialog.tsx'
 import { findMonitors, MonitorFilters, useFilters } from '../ui/monitor-filters.tsx'
 import { monitorsQuery, overviewsQuery } from '../ui/monitor-lists.ts'
@@ -33,6 +34,7 @@ function Monitors({ monitors, more }: { monitors: Monitor[]; more: boolean }) {
     () => new Map(withOverviews?.data.map(({ id, overview }) => [id, overview])),
     [withOverviews]
   )
+  const maintenanceOf = useMaintenanceOf()
   const filtering = useFilters()
   const [picked, setPicked] = useState<ReadonlySet<string>>(new Set())
   const found = findMonitors(monitors, filtering.filters)
@@ -58,6 +60,7 @@ function Monitors({ monitors, more }: { monitors: Monitor[]; more: boolean }) {
                 monitor={monitor}
                 overview={overviews.get(monitor.id)}
                 readAt={dataUpdatedAt}
+                maintenance={maintenanceOf(monitor) !== undefined}
                 picked={picked.has(monitor.id)}
                 onPick={onPick}
               />

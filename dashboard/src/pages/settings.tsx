@@ -3,6 +3,7 @@ import { useSearchParams } from 'wouter'
 import { useMe } from '../session.tsx'
 import { AccountSection } from '../settings/account.tsx'
 import { AuditSection } from '../settings/audit.tsx'
+import { MaintenanceSection } from '../settings/maintenance.tsx'
 import { OrganizationSection } from '../settings/organization.tsx'
 import { SsoSection } from '../settings/sso.tsx'
 import { TeamSection } from '../settings/team.tsx'
@@ -14,6 +15,7 @@ const SECTIONS = [
   { value: 'team', label: 'Team', section: TeamSection, admins: false },
   { value: 'sso', label: 'Single sign-on', section: SsoSection, admins: true },
   { value: 'webhooks', label: 'Webhooks', section: WebhooksSection, admins: true },
+  { value: 'maintenance', label: 'Maintenance', section: MaintenanceSection, admins: false },
   { value: 'audit', label: 'Audit log', section: AuditSection, admins: true },
   { value: 'account', label: 'My account', section: AccountSection, admins: false }
 ] as const

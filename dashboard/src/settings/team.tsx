@@ -183,7 +183,7 @@ function Invitations() {
           {data.map(({ id, email, role, expiresAt }) => (
             <Group component="li" key={id} justify="space-between">
               <Text size="sm">
-                {email} as {role}, open until <RelativeTime at={expiresAt} />
+                {email} as {role}, expires <RelativeTime at={expiresAt} ahead />
               </Text>
               <Button size="compact-sm" variant="subtle" color="red" onClick={() => void takeBack(id)}>
                 Take back

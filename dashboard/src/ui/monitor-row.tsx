@@ -55,12 +55,20 @@ interface Options {
   monitor: Monitor
   overview: Overview | undefined
   readAt: number
+  maintenance: boolean
   picked: boolean
   onPick: (id: string, picked: boolean) => void
 }
 
 /** Plain elements, and what is dear only once it is seen: of a thousand rows each component would be felt. */
-export const MonitorRow = memo(function MonitorRow({ monitor, overview, readAt, picked, onPick }: Options) {
+export const MonitorRow = memo(function MonitorRow({
+  monitor,
+  overview,
+  readAt,
+  maintenance,
+  picked,
+  onPick
+}: Options) {
   const { id, name, target, kind, tags, lastHeartbeatAt } = monitor
   const [row, seen] = useSeen<HTMLLIElement>()
   return (
@@ -79,7 +87,10 @@ export const MonitorRow = memo(function MonitorRow({ monitor, overview, readAt, 
         <Link href={`/monitors/${id}`} className="clip">
           {name}
         </Link>
-        <div className="clip quiet">{[target ?? kind, ...tags.map((tag) => `#${tag}`)].join(' · ')}</div>
+        <div className="clip quiet">
+          {maintenance ? <span className="maintenance">Maintenance</span> : null}
+          {[target ?? kind, ...tags.map((tag) => `#${tag}`)].join(' · ')}
+        </div>
       </div>
       {overview === undefined || !seen ? null : <Recent recent={overview.recent} readAt={readAt} />}
       <Uptimes uptime={overview?.uptime} />

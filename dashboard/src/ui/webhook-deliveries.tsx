@@ -52,7 +52,7 @@ function DeliveryRow({ delivery, onResend }: { delivery: Delivery; onResend: (()
           {outcomeInWords(delivery)}
           {delivery.nextAttemptAt === null || delivery.attempts === 0 ? null : (
             <Text size="xs" c="dimmed">
-              next try <RelativeTime at={delivery.nextAttemptAt} />
+              next try <RelativeTime at={delivery.nextAttemptAt} ahead />
             </Text>
           )}
         </Table.Td>
