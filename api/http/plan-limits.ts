@@ -31,9 +31,9 @@ export async function requireRoom(
   throw reached(organization.plan, limit, maximum, `${maximum} ${what}; delete one to make room`)
 }
 
-/** @throws AppError limit_reached */
-export function requireInterval(plan: string, intervalSeconds: number): void {
+/** One that a plan before this allowed may stay as it was. @throws AppError limit_reached */
+export function requireInterval(plan: string, intervalSeconds: number, before: number | null = null): void {
   const { minIntervalSeconds } = planOf(plan).limits
-  if (intervalSeconds >= minIntervalSeconds) return
+  if (intervalSeconds >= minIntervalSeconds || intervalSeconds === before) return
   throw reached(plan, 'minIntervalSeconds', minIntervalSeconds, `intervals of ${minIntervalSeconds} s and more`)
 }

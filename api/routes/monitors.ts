@@ -75,12 +75,12 @@ function createWriters(parts: Parts, { toMonitor, givePushUrl }: Tools): Omit<Mo
       const { principal, body } = call
       const { id } = call.params
       const { organizationId } = principal
-      // One that a plan before this allowed may stay as it is.
-      if (body.intervalSeconds !== undefined) requireInterval(principal.plan, body.intervalSeconds)
       const row = await db.tenant(organizationId, async (tx) => {
         const before = await lockMonitor(tx, organizationId, id)
         if (before === undefined) throw new AppError('not_found')
-        await updateMonitor(tx, organizationId, id, fieldsAfter(before, body, clock()))
+        const fields = fieldsAfter(before, body, clock())
+        requireInterval(principal.plan, fields.intervalSeconds, before.interval_seconds)
+        await updateMonitor(tx, organizationId, id, fields)
         if (body.parentIds !== undefined) await writeParents(tx, organizationId, before.key, body.parentIds)
         const after = await read(tx, principal, id)
         const names = changedFields(before, after)

@@ -17,7 +17,8 @@ const scheduleField = z
   .string()
   .max(200)
   .meta({
-    description: 'Begins of what happens again and again: five fields of cron, in the time zone; once an hour at most.',
+    description:
+      'Begins of what happens again and again: a cron schedule as of monitors, in the time zone; once an hour at most.',
     examples: ['0 3 * * 0']
   })
 const timezoneField = z

@@ -23,7 +23,11 @@ const scheduleField = z
   .string()
   .trim()
   .max(200)
-  .meta({ description: 'Cron schedule of five fields, of heartbeat and push monitors.', examples: ['30 2 * * 1-5'] })
+  .meta({
+    description:
+      'Cron schedule of five fields, six with seconds first, or a nickname such as @daily; of heartbeat and push monitors.',
+    examples: ['30 2 * * 1-5']
+  })
 const timezoneField = z
   .string()
   .max(64)

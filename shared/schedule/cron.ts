@@ -1,13 +1,14 @@
 import { CronExpressionParser } from 'cron-parser'
 
 const NICKNAMES = new Set(['@hourly', '@daily', '@weekly', '@monthly', '@yearly', '@annually', '@midnight'])
-const FIELDS = 5
+/** Seconds may come first. */
+const FIELDS = [5, 6]
 /** What a field may be made of. `H`, which stands for a random value, is not among it. */
 const FIELD = /^(?!H)[\d*,/#?A-Z-]+$/i
 
 function isFields(schedule: string): boolean {
   const fields = schedule.split(/\s+/)
-  return fields.length === FIELDS && fields.every((field) => FIELD.test(field) && !/[,/]H/i.test(field))
+  return FIELDS.includes(fields.length) && fields.every((field) => FIELD.test(field) && !/[,/]H/i.test(field))
 }
 
 /** Is this the name of a time zone, such as Europe/Berlin? */
@@ -36,7 +37,7 @@ export function slotsAfter(schedule: string, timezone: string, after: number, co
 export function scheduleFault(schedule: string, timezone: string, now: number): string | null {
   const text = schedule.trim()
   if (!NICKNAMES.has(text) && !isFields(text)) {
-    return 'A schedule has five fields, as in "30 2 * * *": minute, hour, day of month, month, day of week.'
+    return 'A schedule is a nickname such as @daily, or has five fields, as in "30 2 * * *": minute, hour, day of month, month, day of week; a sixth one before them is the second.'
   }
   try {
     slotsAfter(text, timezone, now, 1)

@@ -1,4 +1,4 @@
-import { lookup as resolve } from 'node:dns/promises'
+import { lookup } from 'node:dns/promises'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
 
 /**
@@ -62,7 +62,10 @@ function isForbidden6(address: string, global: BlockList, special: BlockList): b
 }
 
 /** `allow`: networks that are permitted although they are private (`WEBHOOK_ALLOW`). */
-export function createAddressGuard(allow: readonly string[]): AddressGuard {
+export function createAddressGuard(
+  allow: readonly string[],
+  resolve: (host: string) => Promise<Array<{ address: string; family: number }>> = (host) => lookup(host, { all: true })
+): AddressGuard {
   const allowed = new BlockList()
   for (const network of allow) addNetwork(allowed, network)
   const forbidden4 = new BlockList()
@@ -101,7 +104,7 @@ export function createAddressGuard(allow: readonly string[]): AddressGuard {
     const plain = host.replace(/^\[(.*)\]$/, '$1')
     const version = isIP(plain)
     if (version !== 0) return judge(host, [{ address: plain, family: version }])
-    return judge(host, await resolve(plain, { all: true }))
+    return judge(host, await resolve(plain))
   }
 
   return {

@@ -52,6 +52,13 @@ t.test('an interval below what the plan allows is refused, on creation and on ch
   const answer = await patch(59)
   t.match(expectProblem(t, answer, 409, 'limit_reached'), { limit: 'minIntervalSeconds', maximum: 60 })
   t.equal((await patch(60)).status, 200)
+  const { body } = await api.call('POST', '/v1/monitors', {
+    as: alice.jwt,
+    json: { name: 'Job', kind: 'push', schedule: '@hourly' }
+  })
+  const path = `/v1/monitors/${(body as { id: string }).id}`
+  const often = await api.call('PATCH', path, { as: alice.jwt, json: { schedule: '*/30 * * * * *' } })
+  expectProblem(t, often, 409, 'limit_reached')
   await stores.db.query("update organizations set plan = 'self-hosted' where id = $1", [alice.organizationId])
   t.equal((await patch(10)).status, 200)
 })

@@ -98,10 +98,20 @@ test('schedules are checked field by field', async (t) => {
     status: 201,
     body: { ...timed, maxRuntimeSeconds: 60, confirmations: 3, recoveries: 1, expectedAt: null }
   })
-  t.match((await create({ schedule: '@daily' })).body, { timezone: 'UTC', intervalSeconds: 86_400 })
+  for (const [schedule, intervalSeconds] of [
+    ['@daily', 86_400],
+    ['@hourly', 3600],
+    ['@weekly', 604_800],
+    ['*/30 * * * * *', 30]
+  ] as const) {
+    t.match((await create({ schedule })).body, { schedule, timezone: 'UTC', intervalSeconds })
+  }
   const refused: Array<[fields: object, fault: string]> = [
     [{ schedule: '0 0 31 2 *' }, '/schedule invalid_schedule'],
     [{ schedule: 'now and then' }, '/schedule invalid_schedule'],
+    [{ schedule: 'Mon..Fri *-*-* 09:00:00' }, '/schedule invalid_schedule'],
+    [{ schedule: '@reboot' }, '/schedule invalid_schedule'],
+    [{ schedule: '0 0 0 1 1 * 2027' }, '/schedule invalid_schedule'],
     [{ schedule: '@daily', timezone: 'Mars/Base' }, '/timezone unknown_timezone'],
     [{ timezone: 'UTC' }, '/timezone invalid_value'],
     [{ schedule: '@daily', intervalSeconds: 60 }, '/intervalSeconds invalid_value'],

@@ -107,7 +107,7 @@ test('schedules that never come, or cannot be read, are refused with a sentence'
     '0 0 31 2 *',
     '0 0 31 4,6 *',
     '61 * * * *',
-    '* * * * * *',
+    '* * * * * * *',
     '* * * *',
     'H * * * *',
     'often',
@@ -115,7 +115,15 @@ test('schedules that never come, or cannot be read, are refused with a sentence'
   ]) {
     t.match(scheduleFault(schedule, 'UTC', NINE), /\.$/, schedule)
   }
-  for (const schedule of ['*/5 * * * *', '0 0 29 2 *', '@daily', '0 9-17 * * MON-FRI', '0 0 L * *', '15,45 * 1 1 *']) {
+  for (const schedule of [
+    '*/30 * * * * *',
+    '*/5 * * * *',
+    '0 0 29 2 *',
+    '@daily',
+    '0 9-17 * * MON-FRI',
+    '0 0 L * *',
+    '15,45 * 1 1 *'
+  ]) {
     t.equal(scheduleFault(schedule, 'UTC', NINE), null, schedule)
   }
   t.end()
