@@ -27,6 +27,27 @@ t.test('a monitor is made with a schedule, and a bad one is refused at its field
   t.strictSame(alice.complaints(), ['422 POST /v1/monitors'])
 })
 
+t.test('how many agents have to agree is chosen in words, and stands there again', options, async (t) => {
+  const { api, visit } = await open()
+  const { email, jwt } = await signUp(api, 'Alice.2')
+  const fields = { name: 'Shop', kind: 'http', target: 'https://example.com/', quorum: 'majority' }
+  const { id } = await createMonitor(api, jwt, fields)
+  const { page, ...alice } = await visit()
+  await alice.signIn(email)
+  await alice.open(`/monitors/${id}`)
+  await page.getByRole('button', { name: 'Change' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Change Shop' })
+  const rule = dialog.getByRole('combobox', { name: 'Down when' })
+  t.equal(await rule.inputValue(), 'more than half of its agents say so')
+  await rule.click()
+  await page.getByRole('option', { name: 'at least so many agents say so' }).click()
+  await dialog.getByLabel('How many agents').fill('3')
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await dialog.waitFor({ state: 'detached' })
+  t.match((await api.call('GET', `/v1/monitors/${id}`, { as: jwt })).body, { quorum: 'count:3' })
+  t.strictSame(alice.complaints(), [])
+})
+
 t.test(
   'what happens is seen without reading the page anew, and many monitors are paused at once',
   options,

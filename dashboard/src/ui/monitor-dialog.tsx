@@ -15,7 +15,16 @@ import { useForm } from '@mantine/form'
 import { useDisclosure } from '@mantine/hooks'
 import { useQueryClient } from '@tanstack/react-query'
 import { useLocation } from 'wouter'
-import { KINDS, type Monitor, reportsByItself, saveMonitor, TARGETS, type Values, valuesOf } from './monitor-values.ts'
+import {
+  KINDS,
+  type Monitor,
+  QUORUMS,
+  reportsByItself,
+  saveMonitor,
+  TARGETS,
+  type Values,
+  valuesOf
+} from './monitor-values.ts'
 import { useMonitorChoices } from './new-agent.tsx'
 import { ProblemAlert } from './problem-alert.tsx'
 import { useSubmit } from './use-submit.ts'
@@ -68,6 +77,30 @@ function Timing({ form }: { form: Form }) {
   )
 }
 
+/** Who decides, where several agents check it. */
+function Quorum({ form }: { form: Form }) {
+  return (
+    <>
+      <Select
+        label="Down when"
+        description="Of the agents that check it and are online. With one agent all of these are the same."
+        data={QUORUMS}
+        allowDeselect={false}
+        {...form.getInputProps('quorum')}
+      />
+      {form.values.quorum === 'count' ? (
+        <NumberInput
+          label="How many agents"
+          description="All of them, when fewer are online."
+          min={1}
+          max={50}
+          {...form.getInputProps('quorumCount')}
+        />
+      ) : null}
+    </>
+  )
+}
+
 function More({ form, ownId }: { form: Form; ownId: string | undefined }) {
   const { kind } = form.values
   const choices = useMonitorChoices().filter(({ value }) => value !== ownId)
@@ -109,6 +142,7 @@ function More({ form, ownId }: { form: Form; ownId: string | undefined }) {
           {...form.getInputProps('recoveries')}
         />
       </Group>
+      {reportsByItself(kind) ? null : <Quorum form={form} />}
       <MultiSelect
         label="Depends on"
         description="While one of them is down, nobody is told of this one."

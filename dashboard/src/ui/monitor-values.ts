@@ -16,6 +16,14 @@ export const TARGETS: Partial<Record<string, string>> = {
   tcp: 'example.com:443'
 }
 
+/** How many of its agents have to say that a monitor is down. */
+export const QUORUMS = [
+  { value: 'any', label: 'any agent says so' },
+  { value: 'majority', label: 'more than half of its agents say so' },
+  { value: 'all', label: 'all of its agents say so' },
+  { value: 'count', label: 'at least so many agents say so' }
+] as const
+
 /** A monitor as the form holds it. Numbers are '' while nothing stands in their field. */
 export interface Values {
   name: string
@@ -30,9 +38,18 @@ export interface Values {
   timeoutSeconds: number | ''
   confirmations: number | ''
   recoveries: number | ''
+  quorum: (typeof QUORUMS)[number]['value']
+  /** The N of `count:N`. */
+  quorumCount: number | ''
   maxRuntimeSeconds: number | ''
   parentIds: string[]
   tags: string[]
+}
+
+function quorumOf(monitor: Monitor | undefined): Pick<Values, 'quorum' | 'quorumCount'> {
+  const [name, count] = (monitor?.quorum ?? 'any').split(':')
+  const quorum = QUORUMS.find(({ value }) => value === name)?.value ?? 'any'
+  return { quorum, quorumCount: count === undefined ? 2 : Number(count) }
 }
 
 export function valuesOf(monitor: Monitor | undefined): Values {
@@ -48,6 +65,7 @@ export function valuesOf(monitor: Monitor | undefined): Values {
     timeoutSeconds: monitor?.timeoutSeconds ?? '',
     confirmations: monitor?.confirmations ?? 1,
     recoveries: monitor?.recoveries ?? 1,
+    ...quorumOf(monitor),
     maxRuntimeSeconds: monitor?.maxRuntimeSeconds ?? '',
     parentIds: monitor?.parentIds ?? [],
     tags: monitor?.tags ?? []
@@ -70,8 +88,9 @@ function numbersOf(values: Values): Partial<Record<Numbers, number>> {
 
 /** What was left empty is left out: the API has a default for it. */
 function commonOf(values: Values) {
-  const { name, kind, target, tags, parentIds } = values
-  return { name, tags, parentIds, ...(kind in TARGETS ? { target } : {}), ...numbersOf(values) }
+  const { name, kind, target, tags, parentIds, quorum, quorumCount } = values
+  const rule = reportsByItself(kind) ? {} : { quorum: quorum === 'count' ? `count:${quorumCount}` : quorum }
+  return { name, tags, parentIds, ...(kind in TARGETS ? { target } : {}), ...rule, ...numbersOf(values) }
 }
 
 /** Creates the monitor, or changes the given one. Resolves to its id. @throws Problem */
