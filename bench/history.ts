@@ -3,7 +3,7 @@ import { bucketSpan, summarize } from '../api/history/buckets.ts'
 import { connectDb, type Database } from '../shared/db.ts'
 import { StartupError } from '../shared/env.ts'
 import { createLog } from '../shared/log.ts'
-import { createHeartbeatDays, dropHeartbeatDay } from '../shared/store/heartbeat-days.ts'
+import { createHeartbeatDays, dropHeartbeatDays } from '../shared/store/heartbeat-days.ts'
 import { type HistoryPage, type HistoryRow, listHeartbeats } from '../shared/store/heartbeats.ts'
 import { findMonitor } from '../shared/store/monitors.ts'
 import { rollUp } from '../worker/rollup.ts'
@@ -166,7 +166,7 @@ export async function measureLoaded(db: Database, databaseUrl: string, days: num
     const rawBare = await readBare(db, chosen, from, to)
     const rawOurs = await readOurs(api, chosen, from, to)
     const rollup = await readRollups(db, api, rolled, midnight)
-    const dropDay = await timed(() => dropHeartbeatDay(db, today - days))
+    const dropDay = await timed(() => dropHeartbeatDays(db, today - days))
     // No hour ends with it.
     const bucket = midnight - 600_000
     await db.query('update rollup_state set closed_until = $1, rolled_until = $1', [new Date(bucket)])

@@ -25,6 +25,11 @@ export interface Database extends Queryable {
   tenant<T>(organizationId: string, work: (tx: Transaction) => Promise<T>): Promise<T>
   /** The same for a person: their own rows are let through, and those of the organization where one is given. */
   person<T>(userId: string, organizationId: string | null, work: (tx: Transaction) => Promise<T>): Promise<T>
+  /**
+   * Lends one connection without a transaction, for statements that cannot be in one, and closes it: what it still holds ends
+   * with it.
+   */
+  session<T>(work: (session: Queryable) => Promise<T>): Promise<T>
   /** Resolves when the database answers. */
   ping(): Promise<void>
   stop(): Promise<void>
@@ -179,6 +184,15 @@ async function transaction<T>(pool: Pool, identity: Identity, work: (tx: Transac
   }
 }
 
+async function session<T>(pool: Pool, work: (session: Queryable) => Promise<T>): Promise<T> {
+  const client = await connect(pool)
+  try {
+    return await work(queryable(client))
+  } finally {
+    client.release(true)
+  }
+}
+
 /**
  * A pool whose every connection runs as `role`: the role comes with the connection's start, so even `reset role` stays
  * there. Connections are made when first needed.
@@ -210,6 +224,7 @@ export function connectDb({ url, role, log, max = 10, statementTimeoutMs = 15_00
     transaction: (work) => transaction(pool, NOBODY, work),
     tenant: (organizationId, work) => transaction(pool, { organizationId, userId: null }, work),
     person: (userId, organizationId, work) => transaction(pool, { organizationId, userId }, work),
+    session: (work) => session(pool, work),
     ping: async () => {
       await pool.query('select 1')
     },

@@ -21,7 +21,7 @@ await run('worker', readConfig, async ({ config, log, stopWith }) => {
       url: config.DATABASE_URL,
       role: 'pulsegate_system',
       log,
-      max: 3,
+      max: 4,
       statementTimeoutMs: 60_000,
       settings: WRITER_SETTINGS
     })

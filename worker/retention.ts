@@ -1,7 +1,6 @@
-import { setTimeout as pause } from 'node:timers/promises'
-import { type Database, sqlState } from '../shared/db.ts'
+import type { Database } from '../shared/db.ts'
 import { cutoffOf, keptRetention, PLANS } from '../shared/plans.ts'
-import { dropHeartbeatDay, listHeartbeatDays } from '../shared/store/heartbeat-days.ts'
+import { dropHeartbeatDays } from '../shared/store/heartbeat-days.ts'
 import { listPlansInUse } from '../shared/store/organization-plans.ts'
 import {
   type Cutoff,
@@ -15,9 +14,6 @@ import { readRollupState } from '../shared/store/rollup-state.ts'
 import { ROLLUPS } from '../shared/store/rollups.ts'
 
 const MS_PER_DAY = 86_400_000
-const LOCK_NOT_AVAILABLE = '55P03'
-const DROP_TRIES = 20
-const DROP_PAUSE_MS = 500
 /** Monitors of one statement, whose rows of a day are some ten thousand. */
 const MONITORS = 200
 const EVERY_MS = MS_PER_DAY
@@ -30,28 +26,13 @@ export async function longestRawDays(db: Database, now: number): Promise<number 
   return days.some((one) => one === null) ? null : Math.max(...days.map(Number))
 }
 
-async function dropDay(db: Database, day: number): Promise<void> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await dropHeartbeatDay(db, day)
-    } catch (error) {
-      if (sqlState(error) !== LOCK_NOT_AVAILABLE || attempt === DROP_TRIES) throw error
-      await pause(DROP_PAUSE_MS)
-    }
-  }
-}
-
 /**
  * Drops the days that no plan keeps any more, oldest first, and only those whose rollups are made. Returns how many.
  */
 export async function dropDays(db: Database, now: number): Promise<number> {
-  const longest = await longestRawDays(db, now)
-  if (longest === null) return 0
+  const longest = (await longestRawDays(db, now)) ?? Number.POSITIVE_INFINITY
   const { rolledUntil } = await readRollupState(db)
-  const oldest = Math.floor(Math.min(now - longest * MS_PER_DAY, rolledUntil) / MS_PER_DAY)
-  const days = [...(await listHeartbeatDays(db))].filter((day) => day < oldest).sort((a, b) => a - b)
-  for (const day of days) await dropDay(db, day)
-  return days.length
+  return dropHeartbeatDays(db, Math.floor(Math.min(now - longest * MS_PER_DAY, rolledUntil) / MS_PER_DAY))
 }
 
 /** What of these monitors may go; those of which everything is kept are left out. */

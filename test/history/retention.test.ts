@@ -1,14 +1,16 @@
 import { type Test, test } from 'tap'
+import { withClient } from '../../shared/db.ts'
 import { PLANS } from '../../shared/plans.ts'
 import { createHeartbeatDays, listHeartbeatDays } from '../../shared/store/heartbeat-days.ts'
 import { findLastHeartbeat } from '../../shared/store/heartbeats.ts'
 import { replacePlan } from '../../shared/store/organization-plans.ts'
 import { deleteOldRows, dropDays, longestRawDays } from '../../worker/retention.ts'
 import { rollUp } from '../../worker/rollup.ts'
-import { openStores } from '../support/ingest.ts'
+import { openStores, type Stores } from '../support/ingest.ts'
 import { keyOf } from '../support/jobs.ts'
 import { beginRollups, putHeartbeats, rollupsOf } from '../support/raw-history.ts'
 import { createTenant } from '../support/tenant.ts'
+import { waitFor } from '../support/wait-for.ts'
 
 const DAY = 86_400_000
 const TODAY = Math.floor(Date.now() / DAY)
@@ -84,21 +86,74 @@ test('a monitor keeps its last heartbeat when its day goes', async (t) => {
   t.equal((await db.query('select 1 from last_heartbeats')).length, 1)
 })
 
-test('who reads a day for long is not waited for by everybody else', async (t) => {
-  const { stores, db, key } = await sceneOf(t, 'free')
+/** Resolves to the backend that waits for readers of the day it takes out. */
+function takingOut({ databaseUrl }: Stores): Promise<number> {
+  const sql = `select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
+    and query like '%concurrently%'`
+  return withClient(databaseUrl, (client) =>
+    waitFor(async () => (await client.query<{ pid: number }>(sql)).rows[0]?.pid, {
+      what: 'a day waits for its readers'
+    })
+  )
+}
+
+const HALF = 'select inhrelid::regclass::text as table from pg_inherits where inhdetachpending'
+
+test('who reads history for long is not waited for by everybody else, and sees to the end what was there', async (t) => {
+  const { stores, db, key, daysAgo } = await sceneOf(t, 'free')
   await beginRollups(stores, NOW)
   await putHeartbeats(stores, key, [{ timestamp: ago(9) }, { timestamp: ago(1) }])
   let dropping: Promise<number> | undefined
   await db.transaction(async (tx) => {
-    await tx.query('select count(*) from heartbeats')
+    const read = () => tx.query('select "timestamp" from heartbeats')
+    await tx.query('set transaction isolation level repeatable read')
+    t.equal((await read()).length, 2)
     dropping = dropDays(db, NOW)
-    const began = Date.now()
-    for (let i = 0; i < 5; i++) {
-      await putHeartbeats(stores, key, [{ timestamp: ago(1) + i + 1 }])
-    }
-    t.ok(Date.now() - began < 5000)
+    await takingOut(stores)
+    await db.transaction(async (other) => {
+      await other.query("set local lock_timeout = '1s'")
+      await other.query('select 1 from heartbeats')
+      await other.query('insert into heartbeats select * from heartbeats where false')
+    })
+    await putHeartbeats(stores, key, [{ timestamp: ago(1) + 1 }, { timestamp: ago(2) }])
+    t.equal(await dropDays(db, NOW), 0, 'one at a time')
+    t.equal((await read()).length, 2)
   })
   t.equal(await dropping, 1)
+  t.same(await daysAgo(), [1, 2])
+})
+
+test('a drop that is cut off half way is brought to its end by the next, by a role without special rights', async (t) => {
+  const { stores, db, key, daysAgo } = await sceneOf(t, 'free')
+  await beginRollups(stores, NOW)
+  const days = [9, 10, 1].map((one) => ({ timestamp: ago(one) }))
+  await putHeartbeats(stores, key, days)
+  const [role] = await db.query('select rolsuper, rolbypassrls from pg_roles where rolname = current_user')
+  t.same(role, { rolsuper: false, rolbypassrls: false })
+  await db.transaction(async (tx) => {
+    await tx.query('select 1 from heartbeats')
+    const dropping = t.rejects(dropDays(db, NOW), { code: '57P01' })
+    const pid = await takingOut(stores)
+    await withClient(stores.databaseUrl, (client) => client.query('select pg_terminate_backend($1)', [pid]))
+    await dropping
+  })
+  t.equal((await db.query(HALF)).length, 1)
+  t.same(await daysAgo(), [1, 9], 'what is half out is out')
+  t.equal((await db.query('select 1 from heartbeats')).length, 2)
+  t.equal(await dropDays(db, NOW), 2)
+  t.same(await daysAgo(), [1])
+  t.equal((await db.query("select 1 from pg_class where relname ~ '^heartbeats_' and relkind = 'r'")).length, 1)
+})
+
+test('a day that was left on its way out gives way to heartbeats that need it', async (t) => {
+  const { stores, db, key, daysAgo } = await sceneOf(t, 'free')
+  await beginRollups(stores, NOW)
+  await putHeartbeats(stores, key, [{ timestamp: ago(9) }, { timestamp: ago(1) }])
+  const table = `heartbeats_${new Date(ago(9)).toISOString().slice(0, 10).replaceAll('-', '')}`
+  await db.session((session) => session.query(`alter table heartbeats detach partition ${table} concurrently`))
+  await putHeartbeats(stores, key, [{ timestamp: ago(9), latency: 5 }])
+  t.same(await db.query('select latency from heartbeats where latency = 5'), [{ latency: 5 }])
+  t.same(await daysAgo(), [1, 9])
 })
 
 test('a smaller plan loses nothing for 14 days, however often it is changed', async (t) => {
