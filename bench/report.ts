@@ -1,6 +1,7 @@
 import { arch, cpus, platform, totalmem } from 'node:os'
 import { type Ceilings, COPY_GROUPS } from './ceilings.ts'
 import { FLEET } from './fleet.ts'
+import type { Goal } from './goal.ts'
 import type { IdleMemory } from './idle.ts'
 import { LOGINS_PER_SECOND, type LoginRound, READS_PER_SECOND } from './logins.ts'
 import { CONNECTIONS, type Measurement, median, PROCESSES } from './measure.ts'
@@ -29,13 +30,6 @@ export interface Figures {
   signIns: LoginRound[]
   sweep: SweepFigures
   versions: Ground['versions']
-}
-
-interface Goal {
-  what: string
-  wanted: string
-  measured: string
-  met: boolean
 }
 
 /** A generator that uses more than this share of a core may itself have been what limited the line. */
