@@ -35,14 +35,11 @@ export function useMe(): Me {
   return me
 }
 
-/** The other tabs hear here that somebody signed in or out, or went to another organization. */
-const NEWS = 'session'
-
-function tellOtherTabs(): void {
-  const channel = new BroadcastChannel(NEWS)
-  channel.postMessage('changed')
-  channel.close()
-}
+/**
+ * The other tabs hear here that somebody signed in or out, or went to another organization. One for telling and hearing,
+ * since a channel does not hear itself: this tab would forget what its next page has just begun to ask for.
+ */
+const news = new BroadcastChannel('session')
 
 async function forgetAndAsk(queries: QueryClient): Promise<void> {
   queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION_KEY[0] })
@@ -54,7 +51,7 @@ export function useFreshSession(): () => Promise<void> {
   const queries = useQueryClient()
   return async () => {
     await forgetAndAsk(queries)
-    tellOtherTabs()
+    news.postMessage('changed')
   }
 }
 
@@ -63,11 +60,11 @@ export function useSessionNews(): void {
   const queries = useQueryClient()
   useEffect(() => {
     const ended = () => void queries.invalidateQueries({ queryKey: SESSION_KEY })
-    const channel = new BroadcastChannel(NEWS)
-    channel.onmessage = () => void forgetAndAsk(queries)
+    const changed = () => void forgetAndAsk(queries)
+    news.addEventListener('message', changed)
     globalThis.addEventListener(SESSION_ENDED, ended)
     return () => {
-      channel.close()
+      news.removeEventListener('message', changed)
       globalThis.removeEventListener(SESSION_ENDED, ended)
     }
   }, [queries])

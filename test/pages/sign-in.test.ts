@@ -132,6 +132,28 @@ t.test('a forgotten password is replaced by the link in a mail', options, async 
   t.match(dora.complaints().join(), /^4\d\d POST \/v1\/auth\/password\/reset$/, 'it works once')
 })
 
+t.test('a new address counts once the link in the mail to it was opened and confirmed', options, async (t) => {
+  const { api, visit } = await open()
+  const { email } = await signUp(api, 'Heidi')
+  const { page, ...heidi } = await visit()
+  await heidi.signIn(email)
+  await heidi.open('/settings?section=account')
+  await page.getByLabel('New e-mail address').fill('heidi.new@example.com')
+  await page.getByRole('button', { name: 'Change the address' }).click()
+  await page.getByText('A mail with a link is on its way to heidi.new@example.com').waitFor()
+  const { text } = await mailbox.mailTo('heidi.new@example.com')
+  const link = new URL(/https:\S+/.exec(text)?.[0] ?? '')
+  await heidi.open(link.pathname + link.hash)
+  t.strictSame(await heidi.barriers(), [])
+  await page.getByRole('button', { name: 'Confirm the address' }).click()
+  await page.getByText('Your account has this address now').waitFor()
+  await page.getByRole('link', { name: 'Go on' }).click()
+  await page.getByRole('heading', { name: 'Monitors', level: 1 }).waitFor()
+  await heidi.open('/settings?section=account')
+  await page.getByText('heidi.new@example.com', { exact: true }).waitFor()
+  t.strictSame(heidi.complaints(), [])
+})
+
 t.test('who is invited joins by the link, with a new account', options, async (t) => {
   const { api, visit } = await open()
   const { jwt } = await signUp(api, 'Frank')

@@ -41,8 +41,10 @@ const FLAGS = [
   '--disable-sync'
 ]
 
-export function launchChromium(): Promise<Browser> {
+/** @param rules which host is where, such as `MAP a.example.com:443 localhost:8443` */
+export function launchChromium(rules = ''): Promise<Browser> {
   if (path === undefined) throw new Error('there is no Chromium on this machine, and CI demands the tests in it')
   const isRoot = process.getuid?.() === 0
-  return chromium.launch({ executablePath: path, args: isRoot ? ['--no-sandbox', ...FLAGS] : FLAGS })
+  const flags = rules === '' ? FLAGS : [...FLAGS, `--host-resolver-rules=${rules}`]
+  return chromium.launch({ executablePath: path, args: isRoot ? ['--no-sandbox', ...flags] : flags })
 }

@@ -37,12 +37,15 @@ export interface Visitor {
   barriers(): Promise<string[]>
 }
 
-export interface Site {
+export interface Site<Api extends TestApi = TestApi> {
   stores: Stores
-  api: TestApi
+  api: Api
   /** @param options of the browser: theme, size */
   visit(options?: BrowserContextOptions): Promise<Visitor>
 }
+
+/** Starts an API with these options. */
+type StartApi<Api extends TestApi> = (t: TearsDown, stores: Stores, options: ApiOptions) => Promise<Api>
 
 /** Listens to what a page complains of. A refused request has a line of its own, better than the console's. */
 function listen(page: Page, complaints: string[]): void {
@@ -104,23 +107,35 @@ async function visitorOf(browser: Browser, baseURL: string, options: BrowserCont
   }
 }
 
-async function start(t: TearsDown, options: ApiOptions): Promise<Site> {
+async function start<Api extends TestApi>(
+  t: TearsDown,
+  options: ApiOptions,
+  startApi: StartApi<Api>
+): Promise<Site<Api>> {
   const stores = await openStores(t)
-  const api = await apiFor(t, stores, { tls: true, rateLimitScale: 100, ...options })
+  const api = await startApi(t, stores, { tls: true, rateLimitScale: 100, ...options })
   await workerFor(t, stores)
-  const browser = await launchChromium()
+  const { hostname, port } = new URL(api.apiUrl)
+  // An address of the installation that is not the one it listens at.
+  const browser = await launchChromium(port === '' ? `MAP ${hostname}:443 localhost:${api.port}` : '')
   t.teardown(() => browser.close())
-  return { stores, api, visit: (browserOptions = {}) => visitorOf(browser, api.url, browserOptions) }
+  return { stores, api, visit: (browserOptions = {}) => visitorOf(browser, api.apiUrl, browserOptions) }
 }
 
 /**
  * The dashboard on a stack of the file's own, and one Chromium. Both start when the first test asks for them, so that
  * nothing starts where there is no Chromium.
  */
-export function siteFor(t: TearsDown, options: ApiOptions = {}): () => Promise<Site> {
+export function siteFor(t: TearsDown, options?: ApiOptions): () => Promise<Site>
+export function siteFor<Api extends TestApi>(
+  t: TearsDown,
+  options: ApiOptions,
+  startApi: StartApi<Api>
+): () => Promise<Site<Api>>
+export function siteFor(t: TearsDown, options: ApiOptions = {}, startApi: StartApi<TestApi> = apiFor) {
   let site: Promise<Site> | undefined
   return () => {
-    site ??= start(t, options)
+    site ??= start(t, options, startApi)
     return site
   }
 }

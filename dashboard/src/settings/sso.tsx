@@ -192,7 +192,7 @@ function Required({ sso, isOwner }: { sso: Sso; isOwner: boolean }) {
       <ProblemAlert error={fault} />
       <Switch
         label="Require single sign-on"
-        description="People enter this organization by a connection above only. Everybody is signed out and comes back by it; members have to link their account to it before, under Account."
+        description="People enter this organization by a connection above only. Everybody is signed out and comes back by it; who has only a password enters it once more, to be connected."
         checked={sso.required}
         disabled={!isOwner || busy}
         onChange={({ currentTarget: { checked: required } }) =>
