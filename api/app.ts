@@ -24,6 +24,8 @@ export interface AppOptions {
   behindProxy: boolean
   /** Seconds for Strict-Transport-Security, or null for none. */
   hstsSeconds: number | null
+  /** The authority that vouches for our certificate, in PEM; null where anybody's list of authorities does. */
+  ca: string | null
 }
 
 /** What the steps of one request share. */
@@ -117,7 +119,7 @@ function takeLiterally(request: Request, _response: Response, next: NextFunction
 
 /** Makes the whole HTTP API; it listens nowhere. Every answer is ours: Express's own pages lack the security headers. */
 export function createApp(options: AppOptions): Express {
-  const { parts, addresses, behindProxy } = options
+  const { parts, addresses, behindProxy, ca } = options
   const tokens = createTokens({
     signingKeys: parts.signingKeys,
     issuer: addresses.siteUrl,
@@ -144,7 +146,7 @@ export function createApp(options: AppOptions): Express {
   }
   app.use(takeLiterally)
   serveWebApp(app, linkHeaderOf(addresses))
-  for (const [path, group] of groupByPath(createHandlers({ parts, addresses, tokens, sessions, authenticate }))) {
+  for (const [path, group] of groupByPath(createHandlers({ parts, addresses, ca, tokens, sessions, authenticate }))) {
     app.all(expressPaths(path), dispatcher(group, gate))
   }
   app.use(() => {

@@ -27,7 +27,10 @@ await run('api', readConfig, async (life) => {
     })
   )
   const { API_URL: apiUrl, APP_URL: appUrl, SITE_URL: siteUrl, INGEST_URL: ingestUrl } = config
-  const hosts = [apiUrl, appUrl, siteUrl].flatMap((url) => (url === undefined ? [] : [new URL(url).hostname]))
+  // The gateway's too: where the certificate is ours, all processes share one.
+  const hosts = [apiUrl, appUrl, siteUrl, ingestUrl].flatMap((url) =>
+    url === undefined ? [] : [new URL(url).hostname]
+  )
   const api = await startApi({
     parts,
     apiPort: config.API_PORT,

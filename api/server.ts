@@ -89,7 +89,7 @@ function isLoopback(host: string): boolean {
 
 /** Browsers remember HSTS: never for a name of this machine, nor for a certificate that only our CA vouches for. */
 function hstsFor(apiUrl: string, tls: TlsFiles | null): number | null {
-  return isLoopback(new URL(apiUrl).hostname) || tls?.generated ? null : HSTS_SECONDS
+  return isLoopback(new URL(apiUrl).hostname) || tls?.caFile !== undefined ? null : HSTS_SECONDS
 }
 
 function completed(given: ApiOptions['addresses'], httpsPort: number): Addresses {
@@ -116,7 +116,8 @@ export async function startApi({ parts, apiPort, httpPort, tls, addresses: given
       parts,
       addresses,
       behindProxy: tls === null,
-      hstsSeconds: hstsFor(addresses.apiUrl, tls)
+      hstsSeconds: hstsFor(addresses.apiUrl, tls),
+      ca: tls?.caFile === undefined ? null : readFileSync(tls.caFile, 'utf8')
     })
     main.on('request', app)
     plain.on('request', (request, response) => redirect(request, response, addresses))

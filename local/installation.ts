@@ -96,9 +96,9 @@ export function chooseSecretsKey(config: LocalConfig): string {
 /** The environment of the processes: this one's, with what was chosen here. */
 export function environmentOf(
   config: LocalConfig,
-  chosen: { addresses: Addresses; tls: Tls; secretsKey: string; databaseUrl: string; redisUrl: string }
+  chosen: { addresses: Addresses; secretsKey: string; databaseUrl: string; redisUrl: string }
 ): NodeJS.ProcessEnv {
-  const { addresses, tls } = chosen
+  const { addresses } = chosen
   const ports = Object.entries(addresses.ports).map(([name, port]) => [name, String(port)])
   return {
     ...config.environment,
@@ -110,8 +110,6 @@ export function environmentOf(
     API_URL: addresses.apiUrl,
     APP_URL: addresses.appUrl,
     SITE_URL: addresses.siteUrl,
-    INGEST_URL: addresses.ingestUrl,
-    ...(tls.certFile === undefined ? {} : { TLS_CERT: tls.certFile }),
-    ...(tls.keyFile === undefined ? {} : { TLS_KEY: tls.keyFile })
+    INGEST_URL: addresses.ingestUrl
   }
 }

@@ -82,7 +82,7 @@ async function bringUp(scene: Scene): Promise<Installation> {
   const addresses = await chooseAddresses(config)
   const secretsKey = chooseSecretsKey(config)
   const [tls, urls] = await Promise.all([chooseTls(config, addresses), startStores(scene)])
-  const env = withDrainInTime(environmentOf(config, { addresses, tls, secretsKey, ...urls }))
+  const env = withDrainInTime(environmentOf(config, { addresses, secretsKey, ...urls }))
   stopping.throwIfAborted()
   await migrate(scene, env)
 

@@ -10,7 +10,6 @@ export interface GeneratedCertificate {
   keyFile: string
   /** What clients trust. */
   caFile: string
-  generated: true
 }
 
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
@@ -150,5 +149,5 @@ export async function loadOrCreateCertificate(
   if (readIfThere(caFile) !== caText) replaceFile(caFile, caText, 0o644)
   const certFile = join(dir, 'server.pem')
   if (!serverFits(readPair(readIfThere(certFile)), ca, names)) replaceFile(certFile, await makeServer(ca, names))
-  return { certFile, keyFile: certFile, caFile, generated: true }
+  return { certFile, keyFile: certFile, caFile }
 }

@@ -12,8 +12,8 @@ interface TlsConfig {
 export interface TlsFiles {
   certFile: string
   keyFile: string
-  /** Is it the development certificate that this installation made for itself? */
-  generated: boolean
+  /** What vouches for the certificate where this installation made it itself; absent: it is the operator's own. */
+  caFile?: string
 }
 
 /** TLS 1.2 without CBC (AEAD suites only), in OpenSSL's words; TLS 1.3 brings its own. */
@@ -35,5 +35,5 @@ export async function tlsFiles(config: TlsConfig, hosts: readonly string[]): Pro
   for (const [name, file] of [['TLS_CERT', TLS_CERT] as const, ['TLS_KEY', TLS_KEY] as const]) {
     if (!existsSync(file)) throw new StartupError(`${name}: there is no file ${file}.`)
   }
-  return { certFile: TLS_CERT, keyFile: TLS_KEY, generated: false }
+  return { certFile: TLS_CERT, keyFile: TLS_KEY }
 }

@@ -30,6 +30,8 @@ import { createTeamHandlers } from './team.ts'
 export interface HandlerOptions {
   parts: Parts
   addresses: Addresses
+  /** The authority of a generated certificate, in PEM. */
+  ca: string | null
   tokens: Tokens
   sessions: Sessions
   authenticate: Authenticate

@@ -2,6 +2,7 @@ import { failing, type ReadyCheck } from '../../shared/admin-server.ts'
 import { buildAsyncApi } from '../../shared/contract/asyncapi.ts'
 import { buildOpenApi } from '../../shared/contract/openapi.ts'
 import { VERSION } from '../../shared/contract/version.ts'
+import { AppError } from '../../shared/errors.ts'
 import { countReady, type ProcessKind } from '../../shared/instances.ts'
 import type { Handlers } from '../http/contract.ts'
 import { linkHeaderOf, linksOf } from '../http/links.ts'
@@ -12,6 +13,7 @@ import { docsPage } from './pages.ts'
 interface Options {
   parts: Parts
   addresses: Addresses
+  ca: string | null
   tokens: Tokens
 }
 
@@ -40,20 +42,24 @@ export function readyChecks({ db, redis, redisPrefix }: Pick<Parts, 'db' | 'redi
 
 type InstallationHandlers = Pick<
   Handlers,
-  'docsPage' | 'index' | 'status' | 'healthz' | 'readyz' | 'jwks' | 'openapi' | 'asyncapi'
+  'docsPage' | 'index' | 'caCertificate' | 'status' | 'healthz' | 'readyz' | 'jwks' | 'openapi' | 'asyncapi'
 >
 
-export function createInstallationHandlers({ parts, addresses, tokens }: Options): InstallationHandlers {
+export function createInstallationHandlers({ parts, addresses, ca, tokens }: Options): InstallationHandlers {
   const { apiUrl, ingestUrl } = addresses
   const openapi = buildOpenApi(apiUrl)
   const asyncapi = buildAsyncApi(ingestUrl)
   const checks = readyChecks(parts)
-  const links = linksOf(addresses)
+  const links = { ...linksOf(addresses), ...(ca === null ? {} : { ca: `${apiUrl}/ca.pem` }) }
   const linkHeader = linkHeaderOf(addresses)
 
   return {
     docsPage: () => ({ status: 200, body: docsPage(), headers: PAGE_HEADERS }),
     index: () => ({ status: 200, body: { name: 'pulsegate', version: VERSION, links }, headers: { Link: linkHeader } }),
+    caCertificate: () => {
+      if (ca === null) throw new AppError('not_found')
+      return { status: 200, body: ca, headers: FIVE_MINUTES }
+    },
     status: () => ({ status: 200, body: { status: 'ok', name: 'pulsegate', version: VERSION } }),
     healthz: () => ({ status: 200, body: { status: 'ok' } }),
     readyz: async () => {

@@ -48,6 +48,21 @@ function document<const P extends `/${string}`, S extends z.ZodType>(path: P, su
 export const installationRoutes = {
   docsPage: page('/docs', 'The routes of the API, for people.'),
   index: document('/api', 'Where to find what.', indexSchema),
+  caCertificate: {
+    method: 'GET',
+    path: '/ca.pem',
+    auth: 'none',
+    tag: 'Installation',
+    summary: 'What clients have to trust, where this installation made its certificate itself.',
+    answers: {
+      200: {
+        description: 'The certificate of its authority, in PEM.',
+        schema: z.string(),
+        contentType: 'application/pem-certificate-chain'
+      }
+    },
+    problems: ['not_found']
+  },
   status: document('/api/status', 'Is the API up?', statusSchema),
   healthz: { ...document('/healthz', 'Does this process answer?', healthSchema), counted: 'not' },
   readyz: {

@@ -17,7 +17,12 @@ export interface AgentRow {
 }
 
 const SELECT = `
-  select a.id, a.name, a.kind, a.scopes, a.version, a.last_seen_at, a.created_at,
+  select a.id, a.name, a.kind, a.scopes, a.version, a.created_at,
+    -- A service need not hold a socket: calls by its keys tell that it lives.
+    case a.kind
+      when 'agent' then a.last_seen_at
+      else greatest(a.last_seen_at, (select max(k.last_used_at) from api_keys k where k.agent_id = a.id))
+    end as last_seen_at,
     array(
       select m.id from agent_monitors am join monitors m on m.key = am.monitor_key where am.agent_id = a.id order by m.id
     ) as monitor_ids,

@@ -125,6 +125,14 @@ t.test('presence says when the agent was last heard', async (t) => {
   t.equal((await read(agent.id)).presence, 'revoked')
 })
 
+t.test('a service that reports by the API was seen then', async (t) => {
+  const made = await createAgent(api, alice.jwt, { name: 'Calls', kind: 'service', monitorIds: [monitor.id] })
+  t.match(await read(made.id), { presence: 'never_connected', lastSeenAt: null })
+  t.equal((await report(made.apiKey)).status, 202)
+  await waitFor(async () => (await read(made.id)).presence === 'online')
+  t.ok((await read(made.id)).lastSeenAt)
+})
+
 t.test('a key with a typing error is refused like an unknown one', async (t) => {
   const { apiKey } = await createAgent(api, alice.jwt, { name: 'Typo', kind: 'service' })
   const wrong = `${apiKey.slice(0, -1)}${apiKey.endsWith('0') ? '1' : '0'}`

@@ -106,3 +106,15 @@ t.test('ready means API, PostgreSQL, Redis, a gateway and a worker', async (t) =
   await waitFor(async () => (await api.call('GET', '/readyz')).status === 503)
   t.same(await read('/readyz'), { status: 'not_ready', missing: ['gateway'] })
 })
+
+t.test('the authority of a certificate of our own is at /ca.pem, and nothing is there without one', async (t) => {
+  const secure = await apiFor(t, stores, { tls: true })
+  const { links } = (await secure.call('GET', '/api')).body as { links: Record<string, string> }
+  t.equal(links.ca, `${secure.apiUrl}/ca.pem`)
+  const answer = await secure.call('GET', '/ca.pem')
+  t.equal(answer.headers.get('content-type'), 'application/pem-certificate-chain')
+  t.equal(answer.body, String(secure.ca))
+  t.notMatch(answer.body, 'PRIVATE KEY')
+  expectProblem(t, await api.call('GET', '/ca.pem'), 404, 'not_found')
+  t.notOk('ca' in (await read<{ links: object }>('/api')).links)
+})

@@ -64,6 +64,14 @@ t.test(
     await page.getByRole('dialog').getByRole('button', { name: 'Create' }).click()
     await page.getByRole('button', { name: 'I have saved it' }).waitFor()
     await inspect('the key')
+    await page.getByRole('button', { name: 'I have saved it' }).click()
+    for (const what of ['Keys', 'Change']) {
+      await page.getByRole('button', { name: what, exact: true }).first().click()
+      await page.getByRole('dialog').waitFor()
+      await inspect(what)
+      await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click()
+      await page.getByRole('dialog').waitFor({ state: 'detached' })
+    }
     t.strictSame(visitor.complaints(), [])
   }
 )

@@ -1,6 +1,8 @@
 import { t } from 'tap'
-import { createMonitor, signUp } from '../support/cast.ts'
+import { createAgent, createMonitor, signUp } from '../support/cast.ts'
 import { withoutChromium } from '../support/chromium.ts'
+import { connectAgent } from '../support/fake-agent.ts'
+import { gatewayFor } from '../support/ingest.ts'
 import { siteFor } from '../support/site.ts'
 
 const options = { skip: withoutChromium }
@@ -74,4 +76,59 @@ t.test('a second key overlaps the first, rotating ends both, and deleting ends t
   await page.getByText('No agents yet').waitFor()
   t.equal(await statusOf(third), 401)
   t.strictSame(bob.complaints(), [])
+})
+
+t.test('an agent gets another name and its monitors, which it learns at once', options, async (t) => {
+  const { api, stores, visit } = await open()
+  const gateway = await gatewayFor(t, stores)
+  const { email, jwt } = await signUp(api, 'Charlie')
+  const web = { kind: 'http', target: 'https://shop.example.com/' }
+  await createMonitor(api, jwt, { ...web, name: 'Shop' })
+  await createMonitor(api, jwt, { ...web, name: 'Blog' })
+  await createMonitor(api, jwt, { name: 'Nightly backup', kind: 'push' })
+  const { apiKey } = await createAgent(api, jwt, { name: 'web-1' })
+  const agent = await connectAgent({ url: gateway.url, apiKey })
+  t.strictSame((await agent.hello()).monitors, [])
+  const { page, ...charlie } = await visit()
+  await charlie.signIn(email)
+  await charlie.open('/agents')
+  const row = page.getByRole('listitem').filter({ hasText: 'web-1' })
+  await row.getByText('Online').waitFor()
+  await row.getByText('no monitors yet').waitFor()
+  await row.getByRole('button', { name: 'Change' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('Name').fill(' ')
+  await dialog.getByRole('button', { name: 'Choose all that agents check (2)' }).click()
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await dialog.getByLabel('Name').and(page.locator('[aria-invalid=true]')).waitFor()
+  t.strictSame(
+    charlie.complaints().map((line) => line.slice(0, 9)),
+    ['422 PATCH']
+  )
+  await dialog.getByLabel('Name').fill('Rack 1')
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  const { monitors } = await agent.next('monitors')
+  t.strictSame(monitors.map(({ name }) => name).sort(), ['Blog', 'Shop'])
+  const renamed = page.getByRole('listitem').filter({ hasText: 'Rack 1' })
+  await renamed.getByText('Shop, Blog').waitFor()
+  t.equal(await row.count(), 0)
+  t.strictSame(charlie.complaints(), [])
+  await agent.close()
+})
+
+t.test('a service gets a further scope, and its key may do that at once', options, async (t) => {
+  const { api, visit } = await open()
+  const { email, jwt } = await signUp(api, 'Dora')
+  const { apiKey } = await createAgent(api, jwt, { name: 'Deploys', kind: 'service' })
+  const statusOf = async () => (await api.call('GET', '/v1/monitors', { as: apiKey })).status
+  t.equal(await statusOf(), 403)
+  const { page, ...dora } = await visit()
+  await dora.signIn(email)
+  await dora.open('/settings?section=team')
+  await page.getByRole('button', { name: 'Change', exact: true }).click()
+  await page.getByRole('dialog').getByLabel('Read monitors').check()
+  await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click()
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+  t.equal(await statusOf(), 200)
+  t.strictSame(dora.complaints(), [])
 })

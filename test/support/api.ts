@@ -59,6 +59,8 @@ type Parts = ServerOptions['parts']
 const NO_SSO: Parts['sso'] = { entra: null, google: null }
 
 interface ApiOptions {
+  /** Where it listens; absent: any free port. */
+  port?: number
   /** TLS by a generated certificate; else plain, as behind a proxy that ends TLS. */
   tls?: boolean
   addresses?: ServerOptions['addresses']
@@ -186,7 +188,7 @@ export async function apiFor(t: TearsDown, stores: Stores, options: ApiOptions =
   const certificate = tls ? await loadOrCreateCertificate(await dataDirFor(t), []) : null
   const api = await startApi({
     parts: opened.parts,
-    apiPort: 0,
+    apiPort: options.port ?? 0,
     httpPort: 0,
     tls: certificate,
     ...(addresses === undefined ? {} : { addresses })

@@ -65,8 +65,12 @@ interface AxeResult {
 }
 
 async function findBarriers(page: Page): Promise<string[]> {
-  // What fades in is half transparent for a while, and has no contrast then.
-  await page.evaluate('Promise.all(document.getAnimations().map((animation) => animation.finished.catch(() => {})))')
+  // What fades in is half transparent for a while, and has no contrast then. What turns while something is awaited never ends.
+  await page.evaluate(
+    `Promise.all(document.getAnimations()
+      .filter((animation) => animation.effect.getComputedTiming().endTime < Infinity)
+      .map((animation) => animation.finished.catch(() => {})))`
+  )
   await page.evaluate(AXE)
   const options = JSON.stringify({ runOnly: RULES, resultTypes: ['violations'], rules: { ...NOT_ASKED, ...ASKED } })
   const { violations } = (await page.evaluate(`axe.run(document, ${options})`)) as AxeResult

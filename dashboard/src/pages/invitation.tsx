@@ -7,6 +7,7 @@ import { meOf, useFreshSession, useSession } from '../session.tsx'
 import { AsyncView } from '../ui/async-view.tsx'
 import { PasswordField } from '../ui/password-field.tsx'
 import { ProblemAlert } from '../ui/problem-alert.tsx'
+import { ProviderButtons } from '../ui/provider-buttons.tsx'
 import { SignedOutPage } from '../ui/signed-out-page.tsx'
 import { useSubmit } from '../ui/use-submit.ts'
 
@@ -62,10 +63,18 @@ function Choice({ token, invitation }: { token: string; invitation: Invitation }
   const me = session.data === undefined ? null : meOf(session.data)
   if (session.isPending) return null
   if (me !== null) return <OwnAccount token={token} email={me.user.email} />
-  if (!invitation.accountExists) return <NewAccount token={token} />
+  return (
+    <>
+      {invitation.accountExists ? <SignInFirst token={token} email={invitation.email} /> : <NewAccount token={token} />}
+      <ProviderButtons query={{ returnTo: '/', invitation: token }} />
+    </>
+  )
+}
+
+function SignInFirst({ token, email }: { token: string; email: string }) {
   return (
     <Text>
-      You have an account with {invitation.email}.{' '}
+      You have an account with {email}.{' '}
       <Anchor
         component={Link}
         href={`/login?next=${encodeURIComponent(`/invitations/${token}`)}`}

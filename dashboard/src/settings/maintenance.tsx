@@ -8,7 +8,7 @@ import { Confirm } from '../ui/confirm.tsx'
 import { durationOf, exactOf } from '../ui/format.ts'
 import { type MaintenanceWindow, useMaintenance } from '../ui/maintenance.tsx'
 import { MaintenanceDialog } from '../ui/maintenance-dialog.tsx'
-import { useMonitorChoices } from '../ui/new-agent.tsx'
+import { useMonitorChoices } from '../ui/monitor-choices.ts'
 import { RelativeTime } from '../ui/relative-time.tsx'
 
 /** Past windows that are listed. */

@@ -14,7 +14,7 @@ import { useForm } from '@mantine/form'
 import { useQueryClient } from '@tanstack/react-query'
 import type { MaintenanceWindow } from './maintenance.tsx'
 import { OWN_ZONE, saveMaintenance, type Values, valuesOf } from './maintenance-values.ts'
-import { useMonitorChoices } from './new-agent.tsx'
+import { useMonitorChoices } from './monitor-choices.ts'
 import { ProblemAlert } from './problem-alert.tsx'
 import { useSubmit } from './use-submit.ts'
 

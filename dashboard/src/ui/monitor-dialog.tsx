@@ -15,6 +15,7 @@ import { useForm } from '@mantine/form'
 import { useDisclosure } from '@mantine/hooks'
 import { useQueryClient } from '@tanstack/react-query'
 import { useLocation } from 'wouter'
+import { useMonitorChoices } from './monitor-choices.ts'
 import {
   KINDS,
   type Monitor,
@@ -25,7 +26,6 @@ import {
   type Values,
   valuesOf
 } from './monitor-values.ts'
-import { useMonitorChoices } from './new-agent.tsx'
 import { ProblemAlert } from './problem-alert.tsx'
 import { useSubmit } from './use-submit.ts'
 
