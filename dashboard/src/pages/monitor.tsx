@@ -114,6 +114,7 @@ export function MonitorPage({ id }: { id: string }) {
             </Anchor>
           }
           title={monitor.name}
+          wide
           lead={<Explanation monitor={monitor} />}
           actions={<Actions monitor={monitor} />}
         >

@@ -78,6 +78,7 @@ export function MonitorsPage() {
   return (
     <Page
       title="Monitors"
+      wide
       actions={
         <Button leftSection={<IconPlus size={16} aria-hidden />} onClick={() => setCreating(true)}>
           New monitor

@@ -3,7 +3,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call } from '../api.ts'
 import { AsyncView } from './async-view.tsx'
-import { latencyOf } from './format.ts'
+import { exactOf, latencyOf } from './format.ts'
 import type { Heartbeat } from './history-query.ts'
 import { RelativeTime } from './relative-time.tsx'
 import { StateBadge } from './state-badge.tsx'
@@ -22,7 +22,7 @@ function Rows({ rows }: { rows: readonly Heartbeat[] }) {
       minWidth={420}
       scrollAreaProps={{ viewportProps: { tabIndex: 0, 'aria-label': 'Heartbeats' } }}
     >
-      <Table striped>
+      <Table striped verticalSpacing={5} style={{ fontVariantNumeric: 'tabular-nums' }}>
         <Table.Thead>
           <Table.Tr>
             <Table.Th>When</Table.Th>
@@ -36,6 +36,9 @@ function Rows({ rows }: { rows: readonly Heartbeat[] }) {
             <Table.Tr key={`${row.timestamp} ${row.source}`}>
               <Table.Td>
                 <RelativeTime at={row.timestamp} />
+                <Text span size="sm" c="dimmed" ml="sm" visibleFrom="md">
+                  {exactOf(row.timestamp)}
+                </Text>
               </Table.Td>
               <Table.Td>{isState(row.status) ? <StateBadge state={row.status} /> : row.status}</Table.Td>
               <Table.Td>{latencyOf(row.latency)}</Table.Td>

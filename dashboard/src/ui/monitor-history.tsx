@@ -1,4 +1,4 @@
-import { Anchor, Group, SegmentedControl, Stack, Text, Title } from '@mantine/core'
+import { Anchor, Group, SegmentedControl, SimpleGrid, Stack, Text, Title } from '@mantine/core'
 import { useMemo } from 'react'
 import { useSearchParams } from 'wouter'
 import { AsyncView } from './async-view.tsx'
@@ -25,12 +25,12 @@ function Figures({ monitor, window }: { monitor: Monitor; window: Window }) {
   const latency = data?.latency ?? null
   const uptime = data?.uptime ?? null
   return (
-    <Group component="dl" gap="xl" m={0}>
+    <SimpleGrid component="dl" cols={{ base: 2, xs: 4 }} spacing="sm" maw={640} m={0}>
       <Figure label="Uptime" value={uptime === null ? '–' : percentOf(uptime)} />
       <Figure label="Median" value={latencyOf(latency?.p50 ?? null)} />
       <Figure label="95th percentile" value={latencyOf(latency?.p95 ?? null)} />
       <Figure label="99th percentile" value={latencyOf(latency?.p99 ?? null)} />
-    </Group>
+    </SimpleGrid>
   )
 }
 
@@ -98,10 +98,12 @@ export function MonitorHistory({ monitor }: { monitor: Monitor }) {
           <>
             <HeartbeatBar slices={slices} label={`The last ${words}`} from={points.from} to={points.to} height={32} />
             <LatencyPlot points={points} label={`Latency of the last ${words}`} />
-            <Text size="sm" c="dimmed">
-              Drag over the plot to look closer, double-click to see all of it. Grey: nothing was measured.
-            </Text>
-            <Kept window={window} retentionFrom={retentionFrom} clamped={clamped} />
+            <Stack gap={2}>
+              <Text size="sm" c="dimmed">
+                Drag over the plot to look closer, double-click to see all of it. Grey: nothing was measured.
+              </Text>
+              <Kept window={window} retentionFrom={retentionFrom} clamped={clamped} />
+            </Stack>
           </>
         )}
       </AsyncView>

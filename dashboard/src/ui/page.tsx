@@ -8,6 +8,7 @@ export function Page({
   title,
   lead,
   actions,
+  wide = false,
   children
 }: {
   /** The way up, above the heading. */
@@ -15,11 +16,13 @@ export function Page({
   title: ReactNode
   lead?: ReactNode
   actions?: ReactNode
+  /** Lists and plots use all the room there is; lines of text and forms would be torn apart. */
+  wide?: boolean
   children: ReactNode
 }) {
   useDocumentTitle(typeof title === 'string' ? `${title} · Pulsegate` : 'Pulsegate')
   return (
-    <Stack gap="lg" w="100%" maw={1600} mx="auto">
+    <Stack gap="lg" w="100%" maw={wide ? 1720 : 1120}>
       <Group justify="space-between" align="flex-start" gap="sm">
         <div style={{ flex: '1 1 320px', minWidth: 0, maxWidth: '100%' }}>
           {back}
