@@ -1,4 +1,5 @@
 import type { Database } from '../shared/db.ts'
+import { dropHeartbeatDays } from '../shared/store/heartbeat-days.ts'
 import { type FleetMonitor, readFleetMonitors } from './fleet.ts'
 
 export const DAY_MS = 86_400_000
@@ -17,6 +18,7 @@ const LOADERS = 2
 async function loadDay(db: Database, day: number, monitors: readonly FleetMonitor[]): Promise<void> {
   const [from, to] = [new Date(day * DAY_MS).toISOString(), new Date((day + 1) * DAY_MS).toISOString()]
   const table = `heartbeats_${from.slice(0, 10).replaceAll('-', '')}`
+  await db.query(`drop table if exists ${table}`)
   await db.query(`create table ${table} (like heartbeats,
     check ("timestamp" is not null and "timestamp" >= '${from}' and "timestamp" < '${to}'))`)
   await db.query(
@@ -58,6 +60,9 @@ export async function loadRollups(db: Database, until: number, monitors: readonl
 export async function loadHistory(db: Database, days: number): Promise<void> {
   const monitors = await readFleetMonitors(db, MONITORS)
   const today = Math.floor(Date.now() / DAY_MS)
+  // A worker may have made all the days that there can be.
+  await dropHeartbeatDays(db, today - days)
+  await db.query('truncate heartbeats')
   const left = Array.from({ length: days }, (_, place) => today - days + place)
   const loader = async () => {
     for (let day = left.shift(); day !== undefined; day = left.shift()) await loadDay(db, day, monitors)

@@ -13,13 +13,14 @@ import { type FleetMonitor, readFleetMonitors } from './fleet.ts'
 import type { Goal } from './goal.ts'
 import { DAY_MS, loadHistory, loadRollups, MONITORS, PER_DAY, ROLLED_MONITORS } from './history-load.ts'
 import { median } from './measure.ts'
-import { checkpoint, prepareGround } from './setup.ts'
+import { checkpoint, type Ground, prepareGround } from './setup.ts'
 
 /**
  * `node dist/bench/history.js [days]`: reads, rolls up and drops days of 10 million rows; five days, if nothing else is said,
  * are 50 million. Prints what it measured. Loading takes a minute or two a day.
  */
 
+const DAYS = 5
 const RUNS = 100
 const PAGE = 1000
 /** How long others read and write before a day is dropped. */
@@ -151,8 +152,13 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - began
 }
 
-/** `days` of heartbeats up to the last midnight are there; the first of them is dropped at the end. */
-export async function measureLoaded(db: Database, databaseUrl: string, days: number): Promise<HistoryFigures> {
+/** Loads `days` of heartbeats up to the last midnight, and drops the first of them at the end. */
+export async function measureHistory({ db, databaseUrl }: Ground, days = DAYS): Promise<HistoryFigures> {
+  await loadHistory(db, days)
+  return measureLoaded(db, databaseUrl, days)
+}
+
+async function measureLoaded(db: Database, databaseUrl: string, days: number): Promise<HistoryFigures> {
   const api = connectDb({ url: databaseUrl, role: 'pulsegate_api', log: createLog('bench', 'error') })
   try {
     const monitors = await readFleetMonitors(db, MONITORS)
@@ -218,9 +224,7 @@ export function historyGoals(figures: HistoryFigures): Goal[] {
 async function main(): Promise<void> {
   const ground = await prepareGround(readConfig())
   try {
-    const days = Number(process.argv[2] ?? 5)
-    await loadHistory(ground.db, days)
-    const figures = await measureLoaded(ground.db, ground.databaseUrl, days)
+    const figures = await measureHistory(ground, Number(process.argv[2] ?? DAYS))
     for (const { what, wanted, measured } of historyGoals(figures)) {
       process.stdout.write(`${what} | ${wanted} | ${measured}\n`)
     }

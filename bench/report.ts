@@ -2,10 +2,12 @@ import { arch, cpus, platform, totalmem } from 'node:os'
 import { type Ceilings, COPY_GROUPS } from './ceilings.ts'
 import { FLEET } from './fleet.ts'
 import type { Goal } from './goal.ts'
+import { type HistoryFigures, historyGoals } from './history.ts'
 import type { IdleMemory } from './idle.ts'
 import { LOGINS_PER_SECOND, type LoginRound, READS_PER_SECOND } from './logins.ts'
 import { CONNECTIONS, type Measurement, median, PROCESSES } from './measure.ts'
 import type { Ground } from './setup.ts'
+import { type StatesFigures, statesGoal } from './states.ts'
 import { MONITORS, type SweepFigures } from './sweep.ts'
 
 export interface Pair<T> {
@@ -29,6 +31,8 @@ export interface Figures {
   /** History while nobody signs in, and while many do. */
   signIns: LoginRound[]
   sweep: SweepFigures
+  states: StatesFigures
+  history: HistoryFigures
   versions: Ground['versions']
 }
 
@@ -128,7 +132,9 @@ function goals(figures: Figures): Goal[] {
       wanted: `≤ ${SWEEP_SHARE}`,
       measured: `${figures.sweep.worker.toFixed(3)} (PostgreSQL ${figures.sweep.postgres.toFixed(3)})`,
       met: figures.sweep.worker <= SWEEP_SHARE
-    }
+    },
+    statesGoal(figures.states),
+    ...historyGoals(figures.history)
   ]
 }
 
@@ -271,6 +277,11 @@ ${table(['ceiling', 'per second'], ceilingRows(figures))}
 - Memory: growth of the gateway's memory in use from 2,000 to ${whole(idle.connections)} welcomed connections, divided by their number;
   in use is resident memory less the empty part of the JavaScript heap, after a garbage collection. The whole process is read
   without one, just after the last connection was opened.
+- Sign-ins: a process of the bench sends reads of 100 rows and sign-ins of ten people at fixed rates, each at any moment of its
+  share of the second, over connections that stay open; counted from when they were due. It shares the machine's cores.
+- States: the worker's writer alone, groups of 20,000 heartbeats of 10,000 monitors, with and without in turn, median of 5.
+- History: five days of ten million heartbeats, two of which a window of 24 hours touches, read as the API reads them (its role and
+  policies) by the same 100 monitors twice; the second time counts. While a day is dropped two others read and write.
 - Medians of 3 runs (frames of 10: 2, 2,000/s: 1), ours and bare in turn.
 ${reopenedLine(figures)}`
 }
