@@ -84,6 +84,14 @@ export function keptRetention({ plan, plan_changed_at, previous_retention }: Pla
   return now < plan_changed_at.getTime() + NOTICE_MS ? longerRetention(retention, previous_retention) : retention
 }
 
+/** When it is that less is kept than now, and what is kept until then; null: nothing is about to change. */
+export function scheduledCut(row: PlanRow, now: number): { at: number; retention: Retention } | null {
+  const retention = keptRetention(row, now)
+  const layers = Object.keys(retention) as Layer[]
+  const less = layers.some((layer) => retention[layer] !== planOf(row.plan).retention[layer])
+  return less && row.plan_changed_at !== null ? { at: row.plan_changed_at.getTime() + NOTICE_MS, retention } : null
+}
+
 /** Older than this (epoch ms) may be deleted; null: nothing. */
 export function cutoffOf(retention: Retention, layer: Layer, now: number): number | null {
   const days = retention[layer]

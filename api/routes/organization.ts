@@ -1,9 +1,11 @@
 import { v7 as uuidv7 } from 'uuid'
 import type { OrganizationAnswer } from '../../shared/contract/organization.ts'
+import type { Queryable } from '../../shared/db.ts'
 import { AppError } from '../../shared/errors.ts'
-import { planOf } from '../../shared/plans.ts'
+import { planOf, scheduledCut } from '../../shared/plans.ts'
 import { formatTimestamp } from '../../shared/protocol/timestamp.ts'
 import { insertAudit } from '../../shared/store/audit.ts'
+import { countOf } from '../../shared/store/counts.ts'
 import {
   deleteOrganization,
   findOrganization,
@@ -20,14 +22,17 @@ import { CLEARED_COOKIE, originOf, type Sessions } from '../sign-in/sessions.ts'
 import { signedInPerson } from '../sign-in/signed-in-person.ts'
 import { lockTeam } from './lock-team.ts'
 
-function toOrganization(row: OrganizationRow): OrganizationAnswer {
+async function toOrganization(tx: Queryable, row: OrganizationRow, now: number): Promise<OrganizationAnswer> {
   const { retention, limits } = planOf(row.plan)
+  const cut = scheduledCut(row, now)
   return {
     id: row.id,
     name: row.name,
     plan: row.plan,
     retentionDays: retention,
+    scheduledCut: cut === null ? null : { at: formatTimestamp(cut.at), retentionDays: cut.retention },
     limits,
+    usage: { monitors: await countOf(tx, row.id, 'monitors'), agents: await countOf(tx, row.id, 'agents') },
     ssoRequired: row.sso_required,
     createdAt: formatTimestamp(row.created_at.getTime())
   }
@@ -39,22 +44,22 @@ type OrganizationHandlers = Pick<
 >
 
 function createChangers(parts: Parts): Pick<OrganizationHandlers, 'patchOrganization' | 'deleteOrganization'> {
-  const { db } = parts
+  const { db, clock } = parts
   return {
     patchOrganization: async (call) => {
-      const { principal, body } = call
-      const changed = await db.tenant(principal.organizationId, async (tx) => {
+      const { principal, body: wanted } = call
+      const body = await db.tenant(principal.organizationId, async (tx) => {
         const { organization } = await lockTeam(tx, principal, 'organization:write')
         const { id, name } = organization
-        if (body.name === undefined || body.name === name) return organization
-        await renameOrganization(tx, id, body.name)
+        if (wanted.name === undefined || wanted.name === name) return toOrganization(tx, organization, clock())
+        await renameOrganization(tx, id, wanted.name)
         await audit(tx, call, 'organization.changed', {
-          target: { kind: 'organization', id, name: body.name },
-          details: { name: { from: name, to: body.name } }
+          target: { kind: 'organization', id, name: wanted.name },
+          details: { name: { from: name, to: wanted.name } }
         })
-        return { ...organization, name: body.name }
+        return toOrganization(tx, { ...organization, name: wanted.name }, clock())
       })
-      return { status: 200, body: toOrganization(changed) }
+      return { status: 200, body }
     },
 
     deleteOrganization: async ({ principal, body, log }) => {
@@ -76,7 +81,7 @@ function createChangers(parts: Parts): Pick<OrganizationHandlers, 'patchOrganiza
 }
 
 export function createOrganizationHandlers(parts: Parts, sessions: Sessions): OrganizationHandlers {
-  const { db } = parts
+  const { db, clock } = parts
   return {
     foundOrganization: async (call) => {
       const { principal, body, address, requestId } = call
@@ -99,9 +104,12 @@ export function createOrganizationHandlers(parts: Parts, sessions: Sessions): Or
     },
 
     readOrganization: async ({ principal: { organizationId } }) => {
-      const row = await db.tenant(organizationId, (tx) => findOrganization(tx, organizationId))
-      if (row === undefined) throw new AppError('unauthorized')
-      return { status: 200, body: toOrganization(row) }
+      const body = await db.tenant(organizationId, async (tx) => {
+        const row = await findOrganization(tx, organizationId)
+        if (row === undefined) throw new AppError('unauthorized')
+        return toOrganization(tx, row, clock())
+      })
+      return { status: 200, body }
     },
 
     ...createChangers(parts)

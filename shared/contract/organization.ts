@@ -20,18 +20,26 @@ export const deleteOrganizationBodySchema = z
 
 const daysField = z.int().nullable()
 const numberField = z.int().nullable()
+const retentionField = z.object({ raw: daysField, '5m': daysField, '1h': daysField, '1d': daysField })
 
 export const organizationDetailsSchema = z
   .object({
     id: idField,
     name: z.string(),
     plan: z.string().meta({ description: 'Only the operator of the installation changes it.' }),
-    retentionDays: z
-      .object({ raw: daysField, '5m': daysField, '1h': daysField, '1d': daysField })
-      .meta({ description: 'How long the plan keeps heartbeats and the rollups of them; null: for ever.' }),
+    retentionDays: retentionField.meta({
+      description: 'How long the plan keeps heartbeats and the rollups of them; null: for ever.'
+    }),
+    scheduledCut: z.object({ at: timeField, retentionDays: retentionField }).nullable().meta({
+      description:
+        'After a change to a smaller plan: until then as much is kept as is told here, though only what the plan keeps is shown. Then the rest is deleted.'
+    }),
     limits: z
       .object({ monitors: numberField, agents: numberField, minIntervalSeconds: z.int() })
       .meta({ description: 'What the plan allows; null: any number.' }),
+    usage: z
+      .object({ monitors: z.int(), agents: z.int() })
+      .meta({ description: 'What there is of what the plan limits; services are among the agents.' }),
     ssoRequired: z.boolean(),
     createdAt: timeField
   })

@@ -1,4 +1,5 @@
 import type { Queryable } from '../db.ts'
+import type { PlanRow } from '../plans.ts'
 
 export interface Organization {
   id: string
@@ -10,12 +11,13 @@ export async function insertOrganization(db: Queryable, { id, name, plan }: Orga
   await db.query('insert into organizations (id, name, plan) values ($1, $2, $3)', [id, name, plan])
 }
 
-export interface OrganizationRow extends Organization {
+export interface OrganizationRow extends Organization, PlanRow {
   sso_required: boolean
   created_at: Date
 }
 
-const ORGANIZATION = 'select id, name, plan, sso_required, created_at from organizations where id = $1'
+const ORGANIZATION = `select id, name, plan, plan_changed_at, previous_retention, sso_required, created_at
+  from organizations where id = $1`
 
 export async function findOrganization(db: Queryable, id: string): Promise<OrganizationRow | undefined> {
   const [row] = await db.query<OrganizationRow>(ORGANIZATION, [id])

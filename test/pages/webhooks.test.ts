@@ -41,11 +41,13 @@ t.test('a webhook is made, its secret is shown once and verifies a test call', o
 
   await card.getByRole('button', { name: 'Send a test' }).click()
   await card.getByText('The test call was taken').waitFor()
+  t.strictSame(await alice.barriers(), [], 'a good outcome')
   t.ok(isSigned(receiver.received[0] as ReceivedMessage, secret))
   receiver.answer = (response) => response.writeHead(500).end('not today')
   await card.getByRole('button', { name: 'Send a test' }).click()
   await card.getByText('The test call was not taken').waitFor()
   await card.getByText('Failing', { exact: true }).waitFor()
+  t.strictSame(await alice.barriers(), [], 'a bad outcome')
   t.match(await card.innerText(), /Answered 500\..*not today/s)
   t.notMatch(await page.content(), secret)
   t.strictSame(alice.complaints(), ['422 POST /v1/alerts/channels'])

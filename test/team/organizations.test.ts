@@ -1,5 +1,6 @@
 import { t } from 'tap'
 import type { SignedIn } from '../../shared/contract/auth.ts'
+import { replacePlan } from '../../shared/store/organization-plans.ts'
 import { anotherProcess } from '../support/another-process.ts'
 import { apiFor } from '../support/api.ts'
 import { createCast, invite, join, PASSWORD, signUp } from '../support/cast.ts'
@@ -68,7 +69,9 @@ t.test('everybody reads the organization; admins rename it', async (t) => {
     name: "Alice's",
     plan: 'self-hosted',
     retentionDays: { raw: 30, '5m': 90, '1h': 400, '1d': null },
+    scheduledCut: null,
     limits: { monitors: null, agents: null, minIntervalSeconds: 10 },
+    usage: { monitors: 2, agents: 1 },
     ssoRequired: false,
     createdAt: String
   })
@@ -85,6 +88,21 @@ t.test('everybody reads the organization; admins rename it', async (t) => {
   t.same(faultsOf(faults), ['/plan unknown_field'])
   const trail = await stores.db.query("select actor_name, details from audit_log where action = 'organization.changed'")
   t.same(trail, [{ actor_name: alice.email, details: { name: { from: "Alice's", to: 'Wonderland' } } }])
+})
+
+t.test('after a change to a smaller plan the organization tells when what is told is cut', async (t) => {
+  const at = Date.now()
+  await stores.db.transaction((tx) => replacePlan(tx, charlie.organizationId, 'free', at))
+  t.match((await organization('GET', charlie.jwt)).body, {
+    plan: 'free',
+    retentionDays: { raw: 7, '5m': 30, '1h': 90, '1d': 400 },
+    scheduledCut: {
+      at: new Date(at + 14 * 86_400_000).toISOString(),
+      retentionDays: { raw: 30, '5m': 90, '1h': 400, '1d': null }
+    }
+  })
+  await stores.db.transaction((tx) => replacePlan(tx, charlie.organizationId, 'self-hosted', at))
+  t.match((await organization('GET', charlie.jwt)).body, { plan: 'self-hosted', scheduledCut: null })
 })
 
 t.test('only an owner deletes, and only by the exact name', async (t) => {

@@ -1,14 +1,14 @@
-import { Button, Card, Group, Stack, Text, TextInput, Title } from '@mantine/core'
+import { Button, Card, Group, Stack, TextInput, Title } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { notifications } from '@mantine/notifications'
-import { useQuery } from '@tanstack/react-query'
 import { useLocation } from 'wouter'
-import { type Answer, call } from '../api.ts'
+import { call } from '../api.ts'
 import { useFreshSession, useMe } from '../session.tsx'
-import { AsyncView } from '../ui/async-view.tsx'
 import { Confirm } from '../ui/confirm.tsx'
 import { ProblemAlert } from '../ui/problem-alert.tsx'
 import { useSubmit } from '../ui/use-submit.ts'
+import { DeleteOrganization } from './delete-organization.tsx'
+import { Plan } from './plan.tsx'
 
 function Rename() {
   const { organization, role } = useMe()
@@ -36,44 +36,6 @@ function Rename() {
   )
 }
 
-type Details = Answer<'GET /v1/organization'>
-
-function daysOf(days: number | null): string {
-  return days === null ? 'for ever' : `for ${days} days`
-}
-
-function countOf(count: number | null, what: string): string {
-  return count === null ? `any number of ${what}` : `up to ${count.toLocaleString('en')} ${what}`
-}
-
-function PlanWords({ plan, retentionDays, limits }: Details) {
-  return (
-    <Stack gap="xs">
-      <Text size="sm">
-        Plan <strong>{plan}</strong>: {countOf(limits.monitors, 'monitors')} and{' '}
-        {countOf(limits.agents, 'agents and services')}, checked every {limits.minIntervalSeconds} seconds or less
-        often.
-      </Text>
-      <Text size="sm">
-        Single heartbeats are kept {daysOf(retentionDays.raw)}, summaries of five minutes {daysOf(retentionDays['5m'])},
-        of an hour {daysOf(retentionDays['1h'])}, of a day {daysOf(retentionDays['1d'])}.
-      </Text>
-      <Text size="sm" c="dimmed">
-        Whoever runs this installation can change the plan.
-      </Text>
-    </Stack>
-  )
-}
-
-function Plan() {
-  const { organization } = useMe()
-  const query = useQuery({
-    queryKey: ['organization', organization.id],
-    queryFn: ({ signal }) => call('GET /v1/organization', {}, signal)
-  })
-  return <AsyncView query={query}>{(details) => <PlanWords {...details} />}</AsyncView>
-}
-
 function Found() {
   const [, navigate] = useLocation()
   const refresh = useFreshSession()
@@ -99,7 +61,7 @@ function Found() {
 }
 
 export function OrganizationSection() {
-  const { organization } = useMe()
+  const { organization, role } = useMe()
   const refresh = useFreshSession()
   return (
     <Stack>
@@ -143,6 +105,14 @@ export function OrganizationSection() {
           You see nothing of it any more, until somebody invites you again.
         </Confirm>
       </Card>
+      {role === 'owner' ? (
+        <Card withBorder>
+          <Title order={2} size="h4" mb="sm">
+            Delete
+          </Title>
+          <DeleteOrganization />
+        </Card>
+      ) : null}
     </Stack>
   )
 }
