@@ -12,7 +12,9 @@ test('one command starts everything, a second start is refused, and one signal e
   const installation = startInstallation(t, dataDir)
   await installation.said(READY)
   const [, api] = await installation.said(/API +(https:\S+)/)
-  t.equal(await statusOf(`${api}/readyz`, await readFile(join(dataDir, 'tls/ca.pem'), 'utf8')), 200)
+  const ca = await readFile(join(dataDir, 'tls/ca.pem'), 'utf8')
+  t.equal(await statusOf(`${api}/readyz`, ca), 200)
+  t.equal(await statusOf(`${api}/ca.pem`, ca), 200, 'others can fetch what to trust')
 
   const second = startInstallation(t, dataDir)
   t.match(await second.ended, { code: 78 })

@@ -55,12 +55,11 @@ function MonitorSet({ form }: { form: ReturnType<typeof useForm<AgentValues>> })
         nothingFoundMessage="No such monitor"
         {...form.getInputProps('monitorIds')}
       />
-      {all.length === 0 ? null : (
+      {isAll ? null : (
         <Group>
           <Button
             size="compact-xs"
             variant="subtle"
-            disabled={isAll}
             onClick={() => form.setFieldValue('monitorIds', [...new Set([...monitorIds, ...all])])}
           >
             {kind === 'agent' ? 'Choose all that agents check' : 'Choose all'} ({all.length})
