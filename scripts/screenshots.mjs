@@ -45,6 +45,9 @@ try {
   await shoot(page, 'monitors')
   await website.click()
   await page.getByRole('heading', { name: 'History' }).waitFor()
+  // A demo is young: its last day is nearly empty.
+  await page.getByText('1h', { exact: true }).click()
+  await page.getByRole('slider', { name: /^The last hour/ }).waitFor()
   await shoot(page, 'monitor')
   await page.goto('/settings?section=team')
   await page.getByRole('heading', { name: 'Credentials' }).waitFor()

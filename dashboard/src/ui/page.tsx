@@ -24,7 +24,7 @@ export function Page({
   return (
     <Stack gap="lg" w="100%" maw={wide ? 1720 : 1120}>
       <Group justify="space-between" align="flex-start" gap="sm">
-        <div style={{ flex: '1 1 320px', minWidth: 0, maxWidth: '100%' }}>
+        <div style={{ flex: '1 1 180px', minWidth: 0, maxWidth: '100%' }}>
           {back}
           <Title order={1} size="h2">
             {title}
