@@ -1,5 +1,6 @@
 import { LIVE_MS, liveWindow } from '../shared/live-window.ts'
 import { HEARTBEAT_STATUSES, RECORD_STATUSES } from '../shared/protocol/heartbeat.ts'
+import type { PastSpan } from '../shared/store/blanks.ts'
 import type { RunMark } from '../shared/store/monitor-runs.ts'
 import {
   type MonitorBeats,
@@ -11,7 +12,7 @@ import {
 } from '../shared/store/monitor-states.ts'
 import { ballotOf, isSplit } from '../shared/vote.ts'
 import type { Group } from './group.ts'
-import { advance, type Beat, type MonitorStatus, type Rules } from './monitor-state.ts'
+import { advance, type Beat, isLive, type MonitorStatus, type Rules } from './monitor-state.ts'
 
 /** What the heartbeats of a group change. */
 export interface Folded {
@@ -20,6 +21,8 @@ export interface Folded {
   runs: RunMark[]
   /** Records that no heartbeat is as new as: by them or by its last heartbeat a monitor is known to have rows. */
   records: RecordMark[]
+  /** What came late, and what was unknown until now. */
+  past: PastSpan[]
 }
 
 /** The source that told all these rows, when they may be settled without the fold, else null. */
@@ -159,14 +162,33 @@ function foldRuns(group: Group, row: MonitorStateRow, rows: readonly number[], i
   }
 }
 
+/** The moments that come late, or end what was unknown, as one span. */
+class Past {
+  #first = Number.POSITIVE_INFINITY
+  #last = Number.NEGATIVE_INFINITY
+
+  note(at: number): void {
+    this.#first = Math.min(this.#first, at)
+    this.#last = Math.max(this.#last, at)
+  }
+
+  spans(monitorKey: number): PastSpan[] {
+    return this.#last < this.#first ? [] : [{ monitorKey, first: this.#first, last: this.#last }]
+  }
+}
+
 /** Folds the rows of one monitor into its locked state. */
 export function foldMonitor(group: Group, row: MonitorStateRow, rows: readonly number[], into: Folded): void {
   const status = toStatus(row)
   const rules = rulesOf(row)
   const before = JSON.stringify(status.liveSources)
+  const past = new Past()
   for (const beat of beatsOf(group, rows)) {
+    if (!isLive(status, beat, rules.windowMs)) past.note(beat.timestamp)
     const transition = advance(status, beat, rules)
     if (transition === null) continue
+    // The last moment of it.
+    if (transition.from === 'unknown') past.note(transition.at - 1)
     into.transitions.push({
       monitorKey: row.monitor_key,
       organizationId: row.organization_id,
@@ -176,6 +198,7 @@ export function foldMonitor(group: Group, row: MonitorStateRow, rows: readonly n
       reason: transition.reason
     })
   }
+  into.past.push(...past.spans(row.monitor_key))
   if (row.max_runtime_seconds !== null) foldRuns(group, row, rows, into)
   const newest = rows.reduce((most, index) => Math.max(most, group.timestamps[index] as number), 0)
   if (newest > (status.lastHeartbeatAt ?? 0)) into.records.push({ monitorKey: row.monitor_key, at: newest })

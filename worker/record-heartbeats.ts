@@ -15,6 +15,7 @@ import { recordAlerts } from '../shared/store/outbox.ts'
 import { beatsOfMonitor, type Folded, foldMonitor } from './fold.ts'
 import type { Group } from './group.ts'
 import { noteLateHeartbeats } from './late-heartbeats.ts'
+import { repaintBlanks } from './repaint.ts'
 
 /** `copy`: every row is believed new. `merge`: some may be there already. */
 export type WritePath = 'copy' | 'merge'
@@ -59,10 +60,12 @@ export class Recorder {
       beats.push(this.#organizations.has(monitorKey) ? found : { ...found, sourceId: null })
     }
     const { count, unsettled } = await touchMonitorStates(tx, beats)
-    const transitions = await this.#fold(tx, group, unsettled)
+    const { transitions, past } = await this.#fold(tx, group, unsettled)
     const monitorKeys = [...group.rowsByMonitor.keys()]
     const existing = count === monitorKeys.length ? null : await listExistingMonitors(tx, monitorKeys)
-    return { ...(await this.#writeRows(tx, group, path, existing)), transitions }
+    const written = await this.#writeRows(tx, group, path, existing)
+    await repaintBlanks(tx, past)
+    return { ...written, transitions }
   }
 
   async #writeRows(
@@ -80,8 +83,8 @@ export class Recorder {
   }
 
   /** The whole way for monitors, whose rows are locked. */
-  async #fold(tx: Transaction, group: Group, states: readonly MonitorStateRow[]): Promise<readonly NewTransition[]> {
-    const folded: Folded = { changes: [], transitions: [], runs: [], records: [] }
+  async #fold(tx: Transaction, group: Group, states: readonly MonitorStateRow[]): Promise<Folded> {
+    const folded: Folded = { changes: [], transitions: [], runs: [], records: [], past: [] }
     for (const state of states) {
       this.#remember(state.monitor_key, state.organization_id)
       foldMonitor(group, state, group.rowsByMonitor.get(state.monitor_key) ?? [], folded)
@@ -93,7 +96,7 @@ export class Recorder {
     }
     if (folded.records.length > 0) await markRecords(tx, folded.records)
     if (folded.runs.length > 0) await noteRuns(tx, folded.runs)
-    return folded.transitions
+    return folded
   }
 
   #remember(monitorKey: number, organizationId: string): void {
