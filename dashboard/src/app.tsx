@@ -36,7 +36,7 @@ function Overview() {
 function Waiting() {
   return (
     <Center mih="60dvh">
-      <Loader aria-label="Loading" />
+      <Loader role="status" aria-label="Loading" />
     </Center>
   )
 }

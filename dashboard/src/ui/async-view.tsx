@@ -16,7 +16,7 @@ export function AsyncView<T>({ query, children }: { query: UseQueryResult<T>; ch
   if (query.isError) return <ProblemAlert error={query.error} again={() => void query.refetch()} />
   return (
     <Center mih={160}>
-      <Loader aria-label="Loading" />
+      <Loader role="status" aria-label="Loading" />
     </Center>
   )
 }

@@ -25,7 +25,7 @@ urllib.request.urlopen("${pushUrl}", timeout=10, context=trust)`
 /** Ways to ping a push URL, ready to copy. */
 export function PushSnippets({ pushUrl }: { pushUrl: string }) {
   const installation = useInstallation()
-  if (installation === undefined) return <Loader size="sm" aria-label="Loading" />
+  if (installation === undefined) return <Loader size="sm" role="status" aria-label="Loading" />
   const { caUrl } = installation
   const snippets = snippetsOf(pushUrl, caUrl)
   return (
