@@ -179,6 +179,11 @@ async function measureLoaded(db: Database, databaseUrl: string, days: number): P
     const drop = await measureDrop(db, today - days, chosen)
     // No hour ends with it.
     const bucket = midnight - 600_000
+    // As the worker would have noted it: the heartbeats were loaded past it.
+    await db.query('update monitor_states set last_record_at = $1 where monitor_key = any($2::bigint[])', [
+      new Date(midnight),
+      monitors.map(({ key }) => key)
+    ])
     await db.query('update rollup_state set closed_until = $1, rolled_until = $1', [new Date(bucket)])
     const rollBucket = await timed(() => rollUp({ db, clock: () => bucket + 320_000 }))
     return { rows: days * MONITORS * PER_DAY, rawOurs, rawBare, ...summaries, drop, rollBucket }

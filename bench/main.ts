@@ -122,8 +122,9 @@ async function measureSilence(ground: Ground): Promise<SweepFigures> {
 }
 
 async function measureWriting(ground: Ground): Promise<StatesFigures> {
-  const states = await measureStates(ground)
-  progress(`our worker alone with states ${thousands(states.on)}, without ${thousands(states.off)}`)
+  const states = await measureStates(ground, { warmUp: WARM_UP, shape: SINGLES, runs: RUNS })
+  const [on, off] = [states.on, states.off].map((result) => thousands(result.persistedPerSecond))
+  progress(`ours with states ${on} persisted, without ${off}`)
   return states
 }
 

@@ -116,12 +116,17 @@ export interface OurOptions {
   tlsMode: 'proxy' | 'direct'
   /** For the gateway's Node, before its script. */
   gatewayNodeArgs?: readonly string[]
+  /** False: a queue of its own, and a worker that leaves states alone. */
+  states?: boolean
 }
 
 /** The product's own processes as an operator runs them, with every setting at its standard. */
-export async function startOurPipeline(ground: Ground, { tlsMode, gatewayNodeArgs }: OurOptions): Promise<Pipeline> {
+export async function startOurPipeline(
+  ground: Ground,
+  { tlsMode, gatewayNodeArgs, states = true }: OurOptions
+): Promise<Pipeline> {
   const [ingestPort, gatewayAdmin, workerAdmin] = [await freePort(), await freePort(), await freePort()]
-  const prefix = 'pulsegate'
+  const prefix = states ? 'pulsegate' : 'pulsegate-rows'
   const env = {
     ...ground.childEnv,
     DATABASE_URL: ground.databaseUrl,
@@ -135,6 +140,7 @@ export async function startOurPipeline(ground: Ground, { tlsMode, gatewayNodeArg
     WORKER_ADMIN_PORT: String(workerAdmin),
     PULSEGATE_PARENT_PIPE: '1'
   }
+  const script = states ? '../worker/main.js' : './worker-without-states.js'
   const gateway = startProcess('gateway', '../gateway/main.js', [], env, gatewayNodeArgs)
   await untilReady(gateway, gatewayAdmin)
   return assemble(ground, {
@@ -146,7 +152,7 @@ export async function startOurPipeline(ground: Ground, { tlsMode, gatewayNodeArg
     caFile: tlsMode === 'direct' ? join(ground.dir, 'tls', 'ca.pem') : null,
     metricsUrl: `http://127.0.0.1:${gatewayAdmin}/metrics`,
     async start() {
-      const worker = startProcess('worker', '../worker/main.js', [], env)
+      const worker = startProcess('worker', script, [], env)
       await untilReady(worker, workerAdmin)
       return worker
     }

@@ -49,6 +49,8 @@ interface Deps {
   metrics: Metrics
   log: Log
   clock: () => number
+  /** As of a worker. */
+  states?: boolean
 }
 
 /**
@@ -74,7 +76,7 @@ export class GroupWriter {
 
   constructor(deps: Deps) {
     this.#deps = deps
-    this.#recorder = new Recorder(deps.db, deps.clock)
+    this.#recorder = new Recorder(deps.db, deps.clock, deps.states)
     this.#rows = deps.metrics.counter('pulsegate_worker_rows_total', 'path')
     this.#skipped = deps.metrics.counter('pulsegate_worker_skipped_total')
     this.#transitions = deps.metrics.counter('pulsegate_worker_transitions_total')

@@ -34,22 +34,22 @@ const MAX_REMEMBERED = 1_000_000
 export class Recorder {
   readonly #db: Database
   readonly #clock: () => number
+  readonly #states: boolean
   /** The organization of each monitor, as 16 bytes. It never changes, and a key is never used again. */
   readonly #organizations = new Map<number, Buffer>()
 
-  constructor(db: Database, clock: () => number) {
+  /** Without `states` a group of monitors that were all seen before is rows and no more. */
+  constructor(db: Database, clock: () => number, states = true) {
     this.#db = db
     this.#clock = clock
+    this.#states = states
   }
 
-  /**
-   * Fails with 23505 when `copy` meets a row that is there already, with 23514 when a day has no partition. Without `states`
-   * only rows are written, of monitors that were seen before: the bench asks so what states cost.
-   */
-  record(group: Group, path: WritePath, { states } = { states: true }): Promise<Recorded> {
-    return this.#db.transaction((tx) =>
-      states ? this.#write(tx, group, path) : this.#writeRows(tx, group, path, null)
-    )
+  /** Fails with 23505 when `copy` meets a row that is there already, with 23514 when a day has no partition. */
+  record(group: Group, path: WritePath): Promise<Recorded> {
+    const isNew = (monitorKey: number) => !this.#organizations.has(monitorKey)
+    const folds = this.#states || [...group.rowsByMonitor.keys()].some(isNew)
+    return this.#db.transaction((tx) => (folds ? this.#write(tx, group, path) : this.#writeRows(tx, group, path, null)))
   }
 
   async #write(tx: Transaction, group: Group, path: WritePath): Promise<Recorded> {

@@ -27,6 +27,8 @@ export interface WorkerDeps {
   metrics: Metrics
   log: Log
   clock: () => number
+  /** False: heartbeats of monitors seen before change no state. The bench asks so what states cost. */
+  states?: boolean
 }
 
 export interface RunningWorker {
