@@ -62,7 +62,8 @@ export const WRITER_SETTINGS = { enable_hashjoin: 'off', enable_mergejoin: 'off'
 const STEADY = `case when s.state = s.observed and s.streak = 0 and not s.running then
   (case s.state when 'up' then 0 when 'down' then 2 when 'degraded' then 4 end) + (case when s.by_socket then 1 else 0 end)
   end`
-const SAYS_THE_SAME = `s.last_source_id = u.source_id and u.steady = ${STEADY}`
+// Where others vote, one of them may have fallen silent meanwhile.
+const SAYS_THE_SAME = `s.last_source_id = u.source_id and u.steady = ${STEADY} and s.other_votes = '{}'`
 const GOES_ON = `s.last_heartbeat_at < to_timestamp(u.first / 1000) and ${SAYS_THE_SAME}`
 
 /**
