@@ -3,6 +3,7 @@ import { randomBase62 } from '../../shared/identity/api-key.ts'
 import { insertPersonAudit } from '../../shared/store/audit.ts'
 import { findEmailChange, putEmailChange, takeEmailChange } from '../../shared/store/email-changes.ts'
 import { voidPasswordResets } from '../../shared/store/password-resets.ts'
+import { lockSession } from '../../shared/store/sessions.ts'
 import { findUserByEmail, lockUser, setEmail } from '../../shared/store/users.ts'
 import { requireRecentProof } from '../http/authenticate.ts'
 import type { Handlers } from '../http/contract.ts'
@@ -29,7 +30,7 @@ export function createEmailHandlers(parts: Parts, { appUrl }: Addresses): EmailH
     changeEmail: async ({ principal, body, address, requestId }) => {
       // Whoever commands the address commands the account, so a JWT that was found somewhere must not do.
       requireRecentProof(principal, clock())
-      const { userId } = principal
+      const { userId, sessionId } = principal
       if (!mail.configured) throw new AppError('mail_not_configured', { detail: 'The new address cannot be proven.' })
       requireQuota(quota.take(userId))
       const email = normalizeEmail(body.email)
@@ -37,7 +38,9 @@ export function createEmailHandlers(parts: Parts, { appUrl }: Addresses): EmailH
       const token = `pge_${randomBase62(TOKEN_LENGTH)}`
       const before = await db.person(userId, null, async (tx) => {
         const user = await lockUser(tx, userId)
-        if (user === undefined) throw new AppError('unauthorized')
+        // A JWT outlives its session: who was signed out by a new password asks for nothing any more.
+        const session = await lockSession(tx, userId, sessionId)
+        if (user === undefined || session?.ended_at !== null) throw new AppError('unauthorized')
         const kept = { digest: secrets.digest(token), pepperVersion: secrets.version }
         await putEmailChange(tx, { ...kept, userId, email, expiresAt: new Date(clock() + LIFE_MS) })
         await insertPersonAudit(tx, { userId, action: 'account.email_change_asked', address, requestId })

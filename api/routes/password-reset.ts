@@ -98,8 +98,8 @@ export function createPasswordResetHandlers({ parts, addresses, passwords }: Opt
         const at = new Date(clock())
         if (!(await usePasswordReset(tx, digest, at))) throw new AppError('reset_invalid')
         await voidPasswordResets(tx, userId, at)
-        await voidEmailChange(tx, userId)
         await setPasswordHash(tx, userId, passwordHash)
+        await voidEmailChange(tx, userId)
         const sessionsEnded = await endSessionsOf(tx, userId, null, at)
         const details = { sessionsEnded }
         await insertPersonAudit(tx, { userId, action: 'password.reset', details, address, requestId })

@@ -37,8 +37,8 @@ export async function resetPassword(operator: Operator, givenEmail: string, unli
   const { ended, unlinked } = await db.transaction(async (tx) => {
     const at = new Date(clock())
     await voidPasswordResets(tx, user.id, at)
-    await voidEmailChange(tx, user.id)
     await setPasswordHash(tx, user.id, passwordHash)
+    await voidEmailChange(tx, user.id)
     const ended = await endSessionsOf(tx, user.id, null, at)
     const unlinked = unlink ? await listIdentities(tx, user.id) : []
     for (const identity of unlinked) await deleteIdentity(tx, user.id, identity)

@@ -91,6 +91,7 @@ t.test('a new password stops what was asked for before it', async (t) => {
   const reset = { token: /pgf_\w+/.exec(text)?.[0], password: 'ten lamps, and a garden' }
   t.equal((await api.call('POST', '/v1/auth/password/reset', { json: reset })).status, 204)
   for (const token of [his, hers]) expectProblem(t, await confirm(token), 422, 'reset_invalid')
+  expectProblem(t, await ask(grace, 'grace.again@example.com'), 401, 'unauthorized')
 })
 
 t.test('links to the old mailbox set no password any more', async (t) => {
