@@ -1,4 +1,4 @@
-import { setPriority } from 'node:os'
+import { getPriority, setPriority } from 'node:os'
 import { parentPort } from 'node:worker_threads'
 import { hashSync, verifySync } from '@node-rs/argon2'
 import { COST } from './hash-cost.ts'
@@ -32,6 +32,7 @@ function answer(task: HashTask): HashAnswer {
   }
 }
 
-// Linux alone knows priorities of threads; elsewhere the whole process would yield to everything.
-if (process.platform === 'linux') setPriority(NICENESS)
+// Linux alone knows priorities of threads; elsewhere the whole process would yield to everything. One that is lower already
+// may not be raised.
+if (process.platform === 'linux' && getPriority() < NICENESS) setPriority(NICENESS)
 parentPort?.on('message', (task: HashTask) => parentPort?.postMessage(answer(task)))
