@@ -45,7 +45,7 @@ export interface Verdict {
   unsent: string[]
   /** A row that says something else than what was sent. */
   altered: string[]
-  /** A monitor whose state is not that of its newest heartbeat. */
+  /** A monitor whose state is not that of its newest heartbeat, or of several agents' newest the worst (`any`). */
   states: string[]
   /** A monitor whose transitions are no unbroken story from `pending` to its state. */
   transitions: string[]
@@ -102,17 +102,39 @@ function judgeRows(sent: ReadonlyMap<string, SentHeartbeat>, rows: readonly Foun
   for (const [identity, { acked }] of sent) if (acked && !found.has(identity)) verdict.lost.push(identity)
 }
 
-/** Several sources may report one monitor for the same millisecond; then each of their states will do. */
-function statusesAt(rows: readonly FoundRow[], timestamp: number): Array<string | undefined> {
-  return rows.filter((row) => row.timestamp === timestamp).map(({ status }) => RECORD_STATUSES[status])
+/** Of each source its newest row. */
+function newestRows(rows: readonly FoundRow[]): FoundRow[] {
+  const newest = new Map<string, FoundRow>()
+  for (const row of rows) {
+    if (row.timestamp >= (newest.get(row.sourceId)?.timestamp ?? row.timestamp)) newest.set(row.sourceId, row)
+  }
+  return [...newest.values()]
+}
+
+/** What decides when each of several agents has a vote, the worst first. */
+const WORST_FIRST = ['down', 'degraded', 'up']
+
+function expectedState(rows: readonly FoundRow[]): string {
+  const said = newestRows(rows).map(({ status }) => RECORD_STATUSES[status] as string)
+  return WORST_FIRST.find((status) => said.includes(status)) ?? 'pending'
+}
+
+/**
+ * Does a heartbeat say so? Of several agents the votes of the others count as they had arrived by then, which nobody can
+ * tell afterwards: one of them must have said it before.
+ */
+function isSaid(rows: readonly FoundRow[], { to, at }: FoundTransition, isShared: boolean): boolean {
+  return rows.some(
+    ({ timestamp, status }) => RECORD_STATUSES[status] === to && (isShared ? timestamp <= at : timestamp === at)
+  )
 }
 
 function judgeState(monitor: FoundMonitor, rows: readonly FoundRow[], verdict: Verdict): void {
   const { monitorId, state, lastHeartbeatAt } = monitor
   const newest = rows.reduce<number | null>((latest, { timestamp }) => Math.max(latest ?? timestamp, timestamp), null)
   if (lastHeartbeatAt !== newest) verdict.states.push(`${monitorId}: newest ${newest}, noted ${lastHeartbeatAt}`)
-  const allowed = newest === null ? ['pending'] : statusesAt(rows, newest)
-  if (!allowed.includes(state)) verdict.states.push(`${monitorId}: is ${state}, its newest says ${allowed.join(', ')}`)
+  const expected = expectedState(rows)
+  if (state !== expected) verdict.states.push(`${monitorId}: is ${state}, its newest says ${expected}`)
 }
 
 function judgeTransitions(
@@ -123,11 +145,13 @@ function judgeTransitions(
 ): void {
   let state = 'pending'
   let since = Number.NEGATIVE_INFINITY
-  for (const { from, to, at } of transitions) {
+  const isShared = newestRows(rows).length > 1
+  for (const transition of transitions) {
+    const { from, to, at } = transition
     const what = `${monitor.monitorId}: ${from} to ${to} at ${at}`
     if (from !== state || from === to) verdict.transitions.push(`${what}, after ${state}`)
-    if (at <= since) verdict.transitions.push(`${what}, not after ${since}`)
-    if (!statusesAt(rows, at).includes(to)) verdict.transitions.push(`${what}, where no heartbeat says so`)
+    if (isShared ? at < since : at <= since) verdict.transitions.push(`${what}, not after ${since}`)
+    if (!isSaid(rows, transition, isShared)) verdict.transitions.push(`${what}, where no heartbeat says so`)
     state = to
     since = at
   }

@@ -65,6 +65,8 @@ interface AxeResult {
 }
 
 async function findBarriers(page: Page): Promise<string[]> {
+  // While its code loads a page is empty.
+  await page.locator('h1').first().waitFor()
   // What fades in is half transparent for a while, and has no contrast then. What turns while something is awaited never ends.
   await page.evaluate(
     `Promise.all(document.getAnimations()

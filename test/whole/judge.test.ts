@@ -63,6 +63,20 @@ t.test('a state that is not the newest heartbeat is reported', async (t) => {
   t.match(judge(journal, evidence), { states: [/newest 3, noted 2/], transitions: [] })
 })
 
+t.test('of several agents the worst is what counts', async (t) => {
+  const { journal, evidence } = honest()
+  const other = { monitorId, sourceId: 'another agent', timestamp: 4, status: 'up', latency: 1, acked: true } as const
+  journal.sent.set(identityOf(other), other)
+  evidence.rows.push({ ...other, status: 0 })
+  evidence.monitors[0] = { monitorId, state: 'down', lastHeartbeatAt: 4 }
+  t.same(judge(journal, evidence), NO_VIOLATION)
+  evidence.monitors[0].state = 'up'
+  evidence.transitions.push({ monitorId, from: 'down', to: 'up', at: 4 })
+  t.match(judge(journal, evidence), { states: [/is up, its newest says down/], transitions: [] })
+  evidence.transitions.splice(2, 1, { monitorId, from: 'down', to: 'degraded', at: 4 })
+  t.match(judge(journal, evidence), { transitions: [/no heartbeat says so/, /end at degraded, it is up/] })
+})
+
 t.test('transitions that do not follow one another are reported', async (t) => {
   const { journal, evidence } = honest()
   evidence.transitions.push({ monitorId, from: 'up', to: 'down', at: 3 })
