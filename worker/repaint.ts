@@ -11,6 +11,9 @@ import {
 import { insertTransitions } from '../shared/store/monitor-states.ts'
 import type { MonitorState, Transition } from './monitor-state.ts'
 
+/** Blanks whose heartbeats are read in one statement: each may hold those of days, and no statement may take too long. */
+const BLANKS = 100
+
 /** A span of the past of which nothing was known. Times are epoch ms. */
 export interface Blank {
   from: number
@@ -106,7 +109,11 @@ export async function repaintBlanks(tx: Transaction, spans: readonly PastSpan[])
   const blanks = await listBlanks(tx, spans)
   if (blanks.length === 0) return
   const runsOf: Run[][] = blanks.map(() => [])
-  for (const run of await listRuns(tx, blanks)) runsOf[run.place]?.push(toRun(run))
+  for (let start = 0; start < blanks.length; start += BLANKS) {
+    for (const run of await listRuns(tx, blanks.slice(start, start + BLANKS))) {
+      runsOf[start + run.place]?.push(toRun(run))
+    }
+  }
   const painted = blanks.flatMap((row, place) => {
     const changes = repaint(toBlank(row), runsOf[place] ?? [])
     return changes === null ? [] : [{ row, changes }]

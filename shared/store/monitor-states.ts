@@ -81,7 +81,8 @@ const TOUCH = `
       order by monitor_key
     ) u
     where s.monitor_key = u.monitor_key
-    returning s.*, coalesce(${SAYS_THE_SAME} and s.last_heartbeat_at >= to_timestamp(u.last / 1000), false) as settled
+    returning s.*, coalesce(${SAYS_THE_SAME} and s.last_heartbeat_at >= to_timestamp(u.last / 1000)
+      and s.state_since <= to_timestamp(u.first / 1000), false) as settled
   )
   select t.monitor_key, t.organization_id, t.state, t.state_reason, t.state_since, t.observed, t.streak, t.streak_since,
     t.last_heartbeat_at, t.last_received_at, t.by_socket, t.last_source_id, t.other_sources, t.other_votes, t.running,
@@ -98,8 +99,9 @@ export interface Touched {
 
 /**
  * System-wide. Locks the states of these monitors and settles those whose heartbeats only go on saying what was said: same
- * source, same state. Such a monitor moves on, or stays when all of it is old. Nearly every heartbeat is of this kind and so
- * costs one probe and one update in place, instead of a lock, a read, a fold and an update.
+ * source, same state. Such a monitor moves on, or stays when all of it is old, but not older than the state: that tells of
+ * the past. Nearly every heartbeat is of this kind and so costs one probe and one update in place, instead of a lock, a read,
+ * a fold and an update.
  */
 export async function touchMonitorStates(tx: Transaction, beats: readonly MonitorBeats[]): Promise<Touched> {
   const rows = await tx.query<MonitorStateRow & { touched: number }>(

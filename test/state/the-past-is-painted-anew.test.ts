@@ -96,7 +96,7 @@ async function agentScene(t: Parameters<typeof sweepSceneFor>[0]) {
   /** The agent is back at 600, and hands in what it measured at this second. */
   const handIn = (second: number, status: 'up' | 'down' = 'up') =>
     scene.hear(600, { sourceId, way: 'socket', late: 600 - second, status })
-  return { ...scene, handIn }
+  return { ...scene, sourceId, handIn }
 }
 
 const steps = async (scene: SweepScene) =>
@@ -137,6 +137,14 @@ for (const [order, kept] of [
     t.equal(await alerts(scene), 0)
   })
 }
+
+test('what comes a moment too late tells of the past as well', async (t) => {
+  const scene = await agentScene(t)
+  const { sourceId } = scene
+  await scene.hear(120, { sourceId, way: 'socket' })
+  await scene.hear(120, { sourceId, way: 'socket', late: 20 })
+  t.same(await steps(scene), ['up unknown agent_offline 90', 'unknown up reported 100'])
+})
 
 test('a span in which nothing could get in is painted anew however late its heartbeats come', async (t) => {
   const scene = await sweepSceneFor(t)
