@@ -1,7 +1,7 @@
 import { Alert, Anchor, Button, Stack, Text, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { Link, Redirect, useLocation, useSearchParams } from 'wouter'
-import { call } from '../api.ts'
+import { call, Problem } from '../api.ts'
 import { meOf, useFreshSession, useSession } from '../session.tsx'
 import { PasswordField } from '../ui/password-field.tsx'
 import { ProblemAlert } from '../ui/problem-alert.tsx'
@@ -57,7 +57,14 @@ export function LoginPage() {
   const refresh = useFreshSession()
   const form = useForm({ initialValues: { email: '', password: '' } })
   const { fault, busy, onSubmit } = useSubmit(form, async (body) => {
-    await call('POST /v1/auth/login', { body: connecting === null ? body : { ...body, connect: true } })
+    try {
+      await call('POST /v1/auth/login', { body: connecting === null ? body : { ...body, connect: true } })
+    } catch (error) {
+      // Nothing waits to be connected any more; the password alone may still do.
+      const isLost = error instanceof Problem && error.code === 'sso_state_invalid'
+      if (isLost) navigate(`/login?${new URLSearchParams({ error: error.code, next })}`, { replace: true })
+      throw error
+    }
     await refresh()
     navigate(next)
   })
