@@ -16,10 +16,12 @@ export async function readRollupState(db: Queryable): Promise<RollupState> {
     rolling_key: number
   }>('select closed_until, rolled_until, rolling_until, rolling_key from rollup_state')
   if (row === undefined) throw new Error('rollup_state has lost its row')
+  // A worker of a version before passes, still there during an upgrade, rolls up beyond one without ending it.
+  const isUnderWay = row.rolling_until !== null && row.rolling_until > row.rolled_until
   return {
     closedUntil: row.closed_until.getTime(),
     rolledUntil: row.rolled_until.getTime(),
-    pass: row.rolling_until === null ? null : { until: row.rolling_until.getTime(), doneKey: row.rolling_key }
+    pass: isUnderWay ? { until: Number(row.rolling_until), doneKey: row.rolling_key } : null
   }
 }
 

@@ -84,3 +84,12 @@ test('a monitor that says nothing is not looked at', async (t) => {
   t.ok((await recent(START)).includes(key))
   t.notOk((await recent(START + HOUR)).includes(key))
 })
+
+test('a pass that a worker of an older version went beyond stops nobody', async (t) => {
+  const { stores, keys, rollUntil } = await sceneOf(t, 1)
+  const key = keys[0] as number
+  await stores.db.query('update rollup_state set rolling_until = rolled_until, rolling_key = $1', [key])
+  await putHeartbeats(stores, key, [{ timestamp: START + MINUTE }])
+  await rollUntil(START + 5 * MINUTE)
+  t.match(await rollupsOf(stores, key, '5m'), [{ up: 1 }])
+})
