@@ -55,11 +55,6 @@ function isOnce({ from, to }: Fields): boolean {
   return from !== undefined || to !== undefined
 }
 
-/** Does it say when the window is? */
-export function tellsTimes(fields: Fields): boolean {
-  return isOnce(fields) || isRecurring(fields)
-}
-
 /** @throws AppError validation_failed when it can never be, or is not told what for. */
 export function check(fields: Fields, now: number): void {
   const { monitorIds = [], tags = [] } = fields

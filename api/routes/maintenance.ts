@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { v7 as uuidv7 } from 'uuid'
 import type { MaintenanceAnswer } from '../../shared/contract/maintenance.ts'
 import type { Queryable } from '../../shared/db.ts'
@@ -22,7 +23,7 @@ import type { Handlers } from '../http/contract.ts'
 import { cutPage, readCursor, UUID_CURSOR, writeCursor } from '../http/cursor.ts'
 import { validationFailed } from '../http/validate.ts'
 import type { Parts } from '../parts.ts'
-import { check, type Fields, fault, merge, tellsTimes, toTimes } from './maintenance-fields.ts'
+import { check, type Fields, fault, merge, toTimes } from './maintenance-fields.ts'
 
 function nextBegin(times: WindowTimes, now: number): number | null {
   if ('startsAt' in times) return times.startsAt > now ? times.startsAt : null
@@ -190,7 +191,8 @@ export function createMaintenanceHandlers(parts: Parts): MaintenanceHandlers {
         const now = clock()
         check(fields, now)
         // An end that somebody brought about stays, unless the times are others now.
-        const validFrom = tellsTimes(body) ? now : Math.max(now, before.valid_from.getTime())
+        const isSame = isDeepStrictEqual(toTimes(fields), timesOf(before))
+        const validFrom = isSame ? Math.max(now, before.valid_from.getTime()) : now
         const after = await replace(tx, organizationId, before, { title: body.title, fields, validFrom, now })
         await audit(tx, call, 'maintenance.changed', {
           target: targetOf(after),

@@ -85,7 +85,10 @@ t.test('recurring maintenance that is ended goes on at its next begin, whatever 
   t.match((await end(idOf(made))).body, { active: false, next: iso(next), schedule: '0 16 * * *' })
   now += 60_000
   const path = `/v1/maintenance/${idOf(made)}`
-  t.match(await api.call('PATCH', path, { as: bob.jwt, json: { title: 'Move' } }), { body: { active: false } })
+  const change = (json: object) => api.call('PATCH', path, { as: bob.jwt, json })
+  t.match(await change({ title: 'Move' }), { body: { active: false } })
+  const same = { schedule: '0 16 * * *', durationMinutes: 120, timezone: 'UTC' }
+  t.match(await change({ title: 'Moving', ...same }), { body: { active: false } }, 'the times are what they were')
   t.same(await spans(monitor.id, slot, slot + 30 * HOUR), [
     [slot, slot + HOUR / 2],
     [next, next + 2 * HOUR]
