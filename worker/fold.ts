@@ -184,7 +184,8 @@ export function foldMonitor(group: Group, row: MonitorStateRow, rows: readonly n
   const before = JSON.stringify(status.liveSources)
   const past = new Past()
   for (const beat of beatsOf(group, rows)) {
-    if (!isLive(status, beat, rules.windowMs)) past.note(beat.timestamp)
+    // One of several sources may come late and be live still.
+    if (!isLive(status, beat, rules.windowMs) || beat.timestamp < status.stateSince) past.note(beat.timestamp)
     const transition = advance(status, beat, rules)
     if (transition === null) continue
     // The last moment of it.

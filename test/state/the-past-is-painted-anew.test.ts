@@ -146,6 +146,14 @@ test('what comes a moment too late tells of the past as well', async (t) => {
   t.same(await steps(scene), ['up unknown agent_offline 90', 'unknown up reported 100'])
 })
 
+test('what another agent measured just before the first was back tells of the past as well', async (t) => {
+  const scene = await agentScene(t)
+  const { id: other } = await scene.tenant.addAgent([scene.monitorId])
+  await scene.hear(120, { sourceId: scene.sourceId, way: 'socket' })
+  await scene.hear(125, { sourceId: other, way: 'socket', late: 25 })
+  t.same(await steps(scene), ['up unknown agent_offline 90', 'unknown up reported 100'])
+})
+
 test('a span in which nothing could get in is painted anew however late its heartbeats come', async (t) => {
   const scene = await sweepSceneFor(t)
   await scene.hear(0)
