@@ -35,6 +35,8 @@ t.test('while Redis is dead nothing is acknowledged, and nothing acknowledged is
   const { stores, load, crashes } = await setUp(t, { redisUrl: redis.url })
   for (const rewriting of [false, true]) {
     await load.randomMoment()
+    // The test's own connection may come back after the gateway's.
+    await waitFor(() => stores.redis.client.status === 'ready', { what: 'the test is connected to Redis' })
     if (rewriting) await stores.redis.client.call('BGREWRITEAOF')
     const before = load.agents.map(({ closeCodes }) => closeCodes.length)
     process.kill(redis.pid, 'SIGKILL')
