@@ -21,7 +21,7 @@ const starters = [
   '^gateway/(gateway|read-frame|resume)\\.ts$',
   '^api/(app|server|history/(buckets|export))\\.ts$',
   '^api/(afterwards|mail/mail|sign-in/(email|limits|password|signing-keys))\\.ts$',
-  '^worker/(worker|open-worker|config|history|late-heartbeats|retention|rollup|group|group-writer|record-heartbeats|monitor-state|silence|sweep|repaint|alerts/fan-out)\\.ts$',
+  '^worker/(worker|open-worker|config|history|late-heartbeats|retention|rollup|group-writer|monitor-state|silence|sweep|repaint|alerts/fan-out)\\.ts$',
   '^agent/(connection|outbox|schedule|config)\\.ts$',
   '^agent/checks/',
   '^local/(postgres|redis)\\.ts$'

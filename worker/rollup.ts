@@ -90,7 +90,7 @@ function step(db: Database, closedUntil: number, limit: number): Promise<'more' 
 
 /**
  * Rolls up what is closed, monitor by monitor: a transaction that stays open keeps PostgreSQL from reusing the room of rows
- * that are updated meanwhile (measured: twice its CPU for a heartbeat).
+ * that are updated meanwhile.
  */
 async function rollUpClosed({ db, clock }: Deps, closedUntil: number, { goOn, rest }: Pace): Promise<void> {
   for (let limit = FIRST_MONITORS; goOn(); ) {

@@ -1,10 +1,11 @@
-import { Button, Group, Stack, Table, Text, Title } from '@mantine/core'
+import { Stack, Table, Text, Title } from '@mantine/core'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call } from '../api.ts'
 import { AsyncView } from './async-view.tsx'
 import { exactOf, latencyOf } from './format.ts'
 import type { Heartbeat } from './history-query.ts'
+import { Pager } from './pager.tsx'
 import { RelativeTime } from './relative-time.tsx'
 import { StateBadge } from './state-badge.tsx'
 
@@ -75,24 +76,7 @@ export function MonitorHeartbeats({ monitorId }: { monitorId: string }) {
         {({ data, nextCursor }) => (
           <>
             <Rows rows={data} />
-            <Group gap="xs">
-              <Button
-                size="xs"
-                variant="default"
-                disabled={cursor === undefined}
-                onClick={() => setCursors(cursors.slice(0, -1))}
-              >
-                Newer
-              </Button>
-              <Button
-                size="xs"
-                variant="default"
-                disabled={nextCursor === null || query.isPlaceholderData}
-                onClick={() => nextCursor === null || setCursors([...cursors, nextCursor])}
-              >
-                Older
-              </Button>
-            </Group>
+            <Pager cursors={cursors} nextCursor={nextCursor} isWaiting={query.isPlaceholderData} onTurn={setCursors} />
           </>
         )}
       </AsyncView>

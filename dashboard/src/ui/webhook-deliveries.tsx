@@ -4,6 +4,7 @@ import { Fragment, useState } from 'react'
 import { call } from '../api.ts'
 import { AsyncView } from './async-view.tsx'
 import { CopyBlock } from './copy-block.tsx'
+import { Pager } from './pager.tsx'
 import { ProblemAlert } from './problem-alert.tsx'
 import { RelativeTime } from './relative-time.tsx'
 import { type Channel, type Delivery, messageInWords, outcomeInWords } from './webhook-words.ts'
@@ -150,24 +151,12 @@ export function WebhookDeliveries({ channel, onClose }: { channel: Channel; onCl
               <>
                 <Deliveries rows={data} onResend={channel.enabled ? resend.mutate : undefined} />
                 {cursor === undefined && nextCursor === null ? null : (
-                  <Group gap="xs">
-                    <Button
-                      size="xs"
-                      variant="default"
-                      disabled={cursor === undefined}
-                      onClick={() => setCursors(cursors.slice(0, -1))}
-                    >
-                      Newer
-                    </Button>
-                    <Button
-                      size="xs"
-                      variant="default"
-                      disabled={nextCursor === null || query.isPlaceholderData}
-                      onClick={() => nextCursor === null || setCursors([...cursors, nextCursor])}
-                    >
-                      Older
-                    </Button>
-                  </Group>
+                  <Pager
+                    cursors={cursors}
+                    nextCursor={nextCursor}
+                    isWaiting={query.isPlaceholderData}
+                    onTurn={setCursors}
+                  />
                 )}
               </>
             )
