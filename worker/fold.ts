@@ -1,5 +1,6 @@
 import { LIVE_MS, liveWindow } from '../shared/live-window.ts'
 import { HEARTBEAT_STATUSES, RECORD_STATUSES } from '../shared/protocol/heartbeat.ts'
+import type { ResumedByHeartbeat } from '../shared/store/audit.ts'
 import type { PastSpan } from '../shared/store/blanks.ts'
 import type { RunMark } from '../shared/store/monitor-runs.ts'
 import {
@@ -23,6 +24,8 @@ export interface Folded {
   records: RecordMark[]
   /** What came late, and what was unknown until now. */
   past: PastSpan[]
+  /** Pauses that heartbeats ended. */
+  resumed: ResumedByHeartbeat[]
 }
 
 /** The source that told all these rows, when they may be settled without the fold, else null. */
@@ -178,9 +181,15 @@ class Past {
 }
 
 /** Folds the rows of one monitor into its locked state. */
-export function foldMonitor(group: Group, row: MonitorStateRow, rows: readonly number[], into: Folded): void {
+export function foldMonitor(
+  group: Group,
+  row: MonitorStateRow,
+  rows: readonly number[],
+  resumeOnPing: boolean,
+  into: Folded
+): void {
   const status = toStatus(row)
-  const rules = rulesOf(row)
+  const rules = { ...rulesOf(row), resumeOnPing }
   const before = JSON.stringify(status.liveSources)
   const past = new Past()
   for (const beat of beatsOf(group, rows)) {
@@ -190,6 +199,7 @@ export function foldMonitor(group: Group, row: MonitorStateRow, rows: readonly n
     if (transition === null) continue
     // The last moment of it.
     if (transition.from === 'unknown') past.note(transition.at - 1)
+    if (transition.from === 'paused') into.resumed.push({ monitorKey: row.monitor_key, sourceId: beat.sourceId })
     into.transitions.push({
       monitorKey: row.monitor_key,
       organizationId: row.organization_id,

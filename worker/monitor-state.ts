@@ -34,6 +34,8 @@ export interface Rules {
   recoveries: number
   /** How many of its agents have to agree: `any`, `majority`, `all`, `count:N`. */
   quorum: string
+  /** Does a heartbeat that does not say down end a pause? Asked for monitors that are paused only. */
+  resumeOnPing?: boolean
 }
 
 export interface Beat {
@@ -112,11 +114,17 @@ function agree(status: MonitorStatus): null {
   return null
 }
 
+/** One that happened, or was under way, before the pause does not end it. */
+function endsPause({ stateSince }: MonitorStatus, { status, timestamp, receivedAt }: Beat, rules: Rules): boolean {
+  return rules.resumeOnPing === true && status !== 'down' && Math.min(timestamp, receivedAt) > stateSince
+}
+
 /** What the newest heartbeat makes of the state. Agents decide together, any other source by itself. */
 function follow(status: MonitorStatus, beat: Beat, rules: Rules): Transition | null {
   const { timestamp } = beat
   const said = (beat.bySocket && outcome(status, rules)) || beat.status
-  if (status.state === said || status.state === 'paused') return agree(status)
+  if (status.state === said) return agree(status)
+  if (status.state === 'paused' && !endsPause(status, beat, rules)) return agree(status)
   const needed = neededFor(status.state, said, rules)
   if (needed === 1) return change(status, said, timestamp, 'reported')
   // Who is outvoted confirms nothing.

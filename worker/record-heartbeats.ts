@@ -1,4 +1,5 @@
 import type { Database, Transaction } from '../shared/db.ts'
+import { insertResumedAudit } from '../shared/store/audit.ts'
 import { copyHeartbeats, mergeHeartbeats, RowEncoder, uuidBytes } from '../shared/store/heartbeat-rows.ts'
 import { noteRuns } from '../shared/store/monitor-runs.ts'
 import {
@@ -11,6 +12,7 @@ import {
   touchMonitorStates,
   updateMonitorStates
 } from '../shared/store/monitor-states.ts'
+import { listResumingOnPing } from '../shared/store/monitor-switches.ts'
 import { recordAlerts } from '../shared/store/outbox.ts'
 import { beatsOfMonitor, type Folded, foldMonitor } from './fold.ts'
 import type { Group } from './group.ts'
@@ -84,16 +86,20 @@ export class Recorder {
 
   /** The whole way for monitors, whose rows are locked. */
   async #fold(tx: Transaction, group: Group, states: readonly MonitorStateRow[]): Promise<Folded> {
-    const folded: Folded = { changes: [], transitions: [], runs: [], records: [], past: [] }
+    const folded: Folded = { changes: [], transitions: [], runs: [], records: [], past: [], resumed: [] }
+    const paused = states.filter(({ state }) => state === 'paused').map(({ monitor_key }) => monitor_key)
+    const resuming = paused.length === 0 ? new Set() : await listResumingOnPing(tx, paused)
     for (const state of states) {
-      this.#remember(state.monitor_key, state.organization_id)
-      foldMonitor(group, state, group.rowsByMonitor.get(state.monitor_key) ?? [], folded)
+      const { monitor_key: key } = state
+      this.#remember(key, state.organization_id)
+      foldMonitor(group, state, group.rowsByMonitor.get(key) ?? [], resuming.has(key), folded)
     }
     if (folded.changes.length > 0) await updateMonitorStates(tx, folded.changes)
     if (folded.transitions.length > 0) {
       await insertTransitions(tx, folded.transitions)
       await recordAlerts(tx, folded.transitions, new Date(this.#clock()))
     }
+    if (folded.resumed.length > 0) await insertResumedAudit(tx, folded.resumed)
     if (folded.records.length > 0) await markRecords(tx, folded.records)
     if (folded.runs.length > 0) await noteRuns(tx, folded.runs)
     return folded

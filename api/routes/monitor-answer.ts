@@ -68,6 +68,7 @@ export function createTools({ secrets }: Parts, { apiUrl }: Addresses): Tools {
       recoveries: row.recoveries,
       quorum: row.quorum,
       maxRuntimeSeconds: row.max_runtime_seconds,
+      resumeOnPing: row.resume_on_ping,
       graceSeconds: row.grace_seconds,
       timeoutSeconds: row.timeout_seconds,
       settings: row.settings,

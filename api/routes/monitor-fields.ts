@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
+import { monitorFaults } from '../../shared/contract/monitor-faults.ts'
 import {
   type CreateMonitorBody,
-  monitorFaults,
   type PatchMonitorBody,
   STANDARD_INTERVAL_SECONDS
 } from '../../shared/contract/monitors.ts'
@@ -56,6 +56,7 @@ export function fieldsOfNew(body: CreateMonitorBody, now: number): MonitorFields
     recoveries: body.recoveries,
     quorum: body.quorum,
     maxRuntimeSeconds: body.maxRuntimeSeconds ?? null,
+    resumeOnPing: body.resumeOnPing,
     graceSeconds: body.graceSeconds ?? defaultGrace(timing.intervalSeconds),
     timeoutSeconds: body.timeoutSeconds ?? Math.min(10, timing.intervalSeconds),
     settings: body.settings ?? {},
@@ -76,6 +77,7 @@ export function fieldsOf(row: MonitorRow): MonitorFields {
     recoveries: row.recoveries,
     quorum: row.quorum,
     maxRuntimeSeconds: row.max_runtime_seconds,
+    resumeOnPing: row.resume_on_ping,
     graceSeconds: row.grace_seconds,
     timeoutSeconds: row.timeout_seconds,
     settings: row.settings,

@@ -1,10 +1,10 @@
 import { z } from 'zod'
-import { MONITOR_KINDS, type MonitorKind, type MonitorSettings, monitorSettingsSchema } from '../protocol/frames.ts'
+import { MONITOR_KINDS, monitorSettingsSchema } from '../protocol/frames.ts'
 import { idField, idParamsSchema, nameField, nextCursorField, pageQuerySchema, timeField } from './fields.ts'
+import { monitorFaults } from './monitor-faults.ts'
 import { overviewSchema } from './overview.ts'
 import { DONE_ANSWER, type Route } from './route.ts'
-import { takesSettings, targetFault } from './targets.ts'
-import { confirmationsField, quorumField, recoveriesField } from './verdict.ts'
+import { confirmationsField, quorumField, recoveriesField, resumeOnPingField } from './verdict.ts'
 
 export const MONITOR_STATES = ['pending', 'up', 'down', 'degraded', 'unknown', 'paused'] as const
 export type MonitorState = (typeof MONITOR_STATES)[number]
@@ -44,45 +44,6 @@ const parentIdsField = z
   .max(20)
   .meta({ description: 'What it depends on: while one of these is down, nobody is told that this one is, too.' })
 
-/** What of a monitor the rules between its fields look at. */
-interface Rules {
-  kind: MonitorKind
-  target?: string | null | undefined
-  intervalSeconds: number
-  timeoutSeconds?: number | undefined
-  settings?: MonitorSettings | undefined
-  schedule?: string | null | undefined
-  timezone?: string | null | undefined
-  maxRuntimeSeconds?: number | null | undefined
-}
-
-/** How a monitor is timed. A schedule tells when its source reports, and agents check by interval. */
-function timingFaults({ kind, schedule, timezone, maxRuntimeSeconds }: Rules): Array<readonly [string, string]> {
-  const faults: Array<readonly [string, string]> = []
-  if (schedule != null && kind !== 'heartbeat' && kind !== 'push') {
-    faults.push(['schedule', `A ${kind} monitor is checked by interval; leave the schedule out.`])
-  }
-  if (timezone != null && schedule == null) faults.push(['timezone', 'A time zone belongs to a schedule.'])
-  if (maxRuntimeSeconds != null && kind !== 'push') {
-    faults.push(['maxRuntimeSeconds', 'Only a push monitor says when a run begins; leave it out.'])
-  }
-  return faults
-}
-
-/** Faults that concern several fields at once: name of the field to change, and what to do. */
-export function monitorFaults(monitor: Rules): Array<readonly [field: string, detail: string]> {
-  const faults: Array<readonly [string, string]> = []
-  const target = targetFault(monitor.kind, monitor.target)
-  if (target !== null) faults.push(['target', target])
-  if ((monitor.timeoutSeconds ?? 0) > monitor.intervalSeconds) {
-    faults.push(['timeoutSeconds', 'The timeout must not be longer than the interval.'])
-  }
-  if (!takesSettings(monitor.kind) && Object.keys(monitor.settings ?? {}).length > 0) {
-    faults.push(['settings', `A ${monitor.kind} monitor has no settings; leave them out.`])
-  }
-  return [...faults, ...timingFaults(monitor)]
-}
-
 /** Of a monitor without a schedule, unless told otherwise. */
 export const STANDARD_INTERVAL_SECONDS = 60
 
@@ -102,6 +63,7 @@ export const createMonitorBodySchema = z
     recoveries: recoveriesField.default(1),
     quorum: quorumField.default('any'),
     maxRuntimeSeconds: maxRuntimeField.optional(),
+    resumeOnPing: resumeOnPingField.default(false),
     settings: monitorSettingsSchema.optional(),
     tags: tagsField.default([]),
     parentIds: parentIdsField.default([])
@@ -125,6 +87,7 @@ export const patchMonitorBodySchema = z
     recoveries: recoveriesField.optional(),
     quorum: quorumField.optional(),
     maxRuntimeSeconds: maxRuntimeField.nullable().optional(),
+    resumeOnPing: resumeOnPingField.optional(),
     graceSeconds: graceField.optional(),
     timeoutSeconds: timeoutField.optional(),
     settings: monitorSettingsSchema.optional().meta({ description: 'Replaces all settings.' }),
@@ -147,6 +110,7 @@ export const monitorSchema = z
     recoveries: z.number().int(),
     quorum: z.string(),
     maxRuntimeSeconds: z.number().int().nullable(),
+    resumeOnPing: z.boolean(),
     graceSeconds: z.number().int(),
     timeoutSeconds: z.number().int(),
     settings: monitorSettingsSchema,

@@ -16,3 +16,6 @@ export const quorumField = z
       'How many of the agents that are online and report it have to say down for the monitor to be down: any, majority, all, or count:N (all of them when there are fewer).',
     examples: ['majority', 'count:2']
   })
+export const resumeOnPingField = z.boolean().meta({
+  description: 'A heartbeat that says up or degraded resumes it while it is paused; of heartbeat and push monitors.'
+})

@@ -69,6 +69,32 @@ export async function insertPersonAudit(
   ])
 }
 
+export interface ResumedByHeartbeat {
+  monitorKey: number
+  /** Who reported: an agent, a service, a person or a push URL. */
+  sourceId: string
+}
+
+/** System-wide: heartbeats resumed these monitors. A push URL tells of nobody. */
+export async function insertResumedAudit(db: Queryable, resumed: readonly ResumedByHeartbeat[]): Promise<void> {
+  await db.query(
+    `insert into audit_log (id, organization_id, actor_kind, actor_id, actor_name, action, target_kind, target_id,
+       target_name, details)
+     select r.id, m.organization_id, case when a.id is not null then 'key' when u.id is not null then 'user' else 'system' end,
+       coalesce(a.id, u.id), coalesce(a.name, u.email), $4, 'monitor', m.id::text, m.name, '{"by":"heartbeat"}'
+     from unnest($1::uuid[], $2::bigint[], $3::uuid[]) as r (id, monitor_key, source_id)
+       join monitors m on m.key = r.monitor_key
+       left join agents a on a.id = r.source_id and a.organization_id = m.organization_id
+       left join users u on u.id = r.source_id`,
+    [
+      resumed.map(() => uuidv7()),
+      resumed.map(({ monitorKey }) => monitorKey),
+      resumed.map(({ sourceId }) => sourceId),
+      'monitor.resumed' satisfies AuditAction
+    ]
+  )
+}
+
 /** What to show of the trail; null: whatever it is. */
 export interface AuditFilter {
   organizationId: string

@@ -72,6 +72,15 @@ export async function resumeMonitors(tx: Transaction, which: Which): Promise<Swi
   return note(tx, which, rows)
 }
 
+/** System-wide: those of these monitors that a heartbeat resumes. */
+export async function listResumingOnPing(tx: Transaction, monitorKeys: readonly number[]): Promise<Set<number>> {
+  const rows = await tx.query<{ key: number }>(
+    'select key from monitors where key = any ($1::bigint[]) and resume_on_ping',
+    [monitorKeys]
+  )
+  return new Set(rows.map(({ key }) => key))
+}
+
 /** After a change of its rule the sweep counts the votes anew, where there are several. */
 export async function recountVotes(
   tx: Transaction,

@@ -79,6 +79,15 @@ t.test('a pause and a resume are told at once', async (t) => {
   t.equal(stream.events('state').length, 3, 'what changed nothing is not told')
 })
 
+t.test('a pause that a heartbeat ends is told as well', async (t) => {
+  const path = `/v1/monitors/${pushMonitor.id}`
+  await api.call('PATCH', path, { as: alice.jwt, json: { resumeOnPing: true } })
+  const stream = await watch(t)
+  await api.call('POST', new URL(pushMonitor.pushUrl ?? '').pathname)
+  const [told] = await stream.come('state')
+  t.match(told?.data, { monitorId: pushMonitor.id, from: 'paused', to: 'up', reason: 'reported' })
+})
+
 t.test('agents that come, go and lose their key are told, also to who was away meanwhile', async (t) => {
   const before = await watch(t)
   const other = await createAgent(api, alice.jwt, { name: 'Rack 2' })

@@ -48,6 +48,26 @@ t.test('how many agents have to agree is chosen in words, and stands there again
   t.strictSame(alice.complaints(), [])
 })
 
+t.test('what a monitor does by itself is chosen by a box, and stands there again', options, async (t) => {
+  const { api, visit } = await open()
+  const { email, jwt } = await signUp(api, 'Alice.3')
+  const { id } = await createMonitor(api, jwt, { name: 'Backup', kind: 'push' })
+  const { page, ...alice } = await visit()
+  await alice.signIn(email)
+  await alice.open(`/monitors/${id}`)
+  const change = async () => {
+    await page.getByRole('button', { name: 'Change' }).click()
+    return page.getByRole('dialog', { name: 'Change Backup' })
+  }
+  const dialog = await change()
+  await dialog.getByRole('checkbox', { name: 'A heartbeat resumes it' }).check()
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await dialog.waitFor({ state: 'detached' })
+  t.match((await api.call('GET', `/v1/monitors/${id}`, { as: jwt })).body, { resumeOnPing: true })
+  t.ok(await (await change()).getByRole('checkbox', { name: 'A heartbeat resumes it' }).isChecked())
+  t.strictSame(alice.complaints(), [])
+})
+
 t.test(
   'what happens is seen without reading the page anew, and many monitors are paused at once',
   options,

@@ -34,6 +34,20 @@ test('a paused monitor stays paused, and its heartbeats are still seen', (t) => 
   t.end()
 })
 
+test('a pause ends with the first heartbeat after its begin that does not say down, where the monitor wants that', (t) => {
+  const rules = { ...RULES, resumeOnPing: true }
+  const since = NOW - 10_000
+  for (const status of STATUSES) {
+    const paused = { ...told('paused'), stateSince: since }
+    const expected = status === 'down' ? null : { from: 'paused', to: status, at: NOW, reason: 'reported' }
+    t.same(advance(paused, beat({ status }), rules), expected, status)
+  }
+  for (const early of [{ timestamp: since, receivedAt: NOW }, { receivedAt: since }]) {
+    t.equal(advance({ ...told('paused'), stateSince: since }, beat(early), rules), null, 'it was under way already')
+  }
+  t.end()
+})
+
 const BACKFILL: Array<[what: string, beat: Beat]> = [
   ['one that arrived a millisecond too late', beat({ status: 'down', receivedAt: NOW + WINDOW + 1 })],
   ['one of two hours ago', beat({ status: 'down', timestamp: NOW - 7_200_000, receivedAt: NOW })],

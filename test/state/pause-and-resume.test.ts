@@ -3,6 +3,7 @@ import type { MonitorAnswer } from '../../shared/contract/monitors.ts'
 import { apiFor } from '../support/api.ts'
 import { createCast } from '../support/cast.ts'
 import { openStores } from '../support/ingest.ts'
+import { stateOf } from '../support/jobs.ts'
 import { expectProblem, faultsOf } from '../support/problems.ts'
 import { sweepSceneFor } from '../support/sweep.ts'
 import { signedInFor } from '../support/sweep-by-api.ts'
@@ -41,6 +42,39 @@ test('a monitor that was never heard of is not armed by a resume', async (t) => 
   await call('POST', `/v1/monitors/${scene.monitorId}/pause`)
   await call('POST', `/v1/monitors/${scene.monitorId}/resume`)
   t.match(await scene.sweep(100_000), { transitions: 0 })
+})
+
+test('a heartbeat resumes a monitor that asks for it, as a person would', async (t) => {
+  const scene = await sweepSceneFor(t)
+  const { call, moveTo } = await signedInFor(t, scene)
+  const { id: sourceId } = await scene.tenant.addAgent([scene.monitorId], { kind: 'service' })
+  const path = `/v1/monitors/${scene.monitorId}`
+  t.match(await call('GET', path), { body: { resumeOnPing: false } })
+  t.match(await call('PATCH', path, { resumeOnPing: true }), { status: 200, body: { resumeOnPing: true } })
+  await scene.hear(0)
+  moveTo(30)
+  await call('POST', `${path}/pause`)
+  await scene.hear(31, { sourceId, late: 2 })
+  await scene.hear(40, { sourceId, status: 'down' })
+  t.match(await stateOf(scene.stores, scene.key), { state: 'paused' })
+  await scene.hear(1000, { sourceId })
+  t.match(await scene.sweep(1089), { transitions: 0 })
+  t.match(await scene.sweep(1091), { transitions: 1 })
+  t.same((await scene.transitions()).slice(1), [
+    { step: 'up paused', reason: 'paused', at: 30 },
+    { step: 'paused up', reason: 'reported', at: 1000 },
+    { step: 'up down', reason: 'missed', at: 1090 }
+  ])
+  const { body } = await call('GET', '/v1/audit?action=monitor.resumed')
+  t.match(body, {
+    data: [
+      {
+        actor: { kind: 'key', id: sourceId, name: `agent ${sourceId}` },
+        target: { kind: 'monitor', id: scene.monitorId, name: `monitor ${scene.monitorId}` },
+        details: { by: 'heartbeat' }
+      }
+    ]
+  })
 })
 
 test('a shorter interval is counted from the change', async (t) => {
@@ -117,6 +151,7 @@ test('schedules are checked field by field', async (t) => {
     [{ schedule: '@daily', intervalSeconds: 60 }, '/intervalSeconds invalid_value'],
     [{ schedule: '@daily', kind: 'http', target: 'https://example.com/' }, '/schedule invalid_value'],
     [{ kind: 'heartbeat', maxRuntimeSeconds: 60 }, '/maxRuntimeSeconds invalid_value'],
+    [{ kind: 'http', target: 'https://example.com/', resumeOnPing: true }, '/resumeOnPing invalid_value'],
     [{ confirmations: 0 }, '/confirmations invalid_value'],
     [{ recoveries: 21 }, '/recoveries invalid_value'],
     ...['most', 'count:', 'count:0', 'count:51', 'count:2.5'].map((quorum): [object, string] => [

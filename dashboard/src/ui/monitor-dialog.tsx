@@ -1,5 +1,6 @@
 import {
   Button,
+  Checkbox,
   Collapse,
   Group,
   Modal,
@@ -142,7 +143,15 @@ function More({ form, ownId }: { form: Form; ownId: string | undefined }) {
           {...form.getInputProps('recoveries')}
         />
       </Group>
-      {reportsByItself(kind) ? null : <Quorum form={form} />}
+      {reportsByItself(kind) ? (
+        <Checkbox
+          label="A heartbeat resumes it"
+          description="While it is paused, a heartbeat that does not say down ends the pause."
+          {...form.getInputProps('resumeOnPing', { type: 'checkbox' })}
+        />
+      ) : (
+        <Quorum form={form} />
+      )}
       <MultiSelect
         label="Depends on"
         description="While one of them is down, nobody is told of this one."

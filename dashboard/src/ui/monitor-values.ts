@@ -42,6 +42,7 @@ export interface Values {
   /** The N of `count:N`. */
   quorumCount: number | ''
   maxRuntimeSeconds: number | ''
+  resumeOnPing: boolean
   parentIds: string[]
   tags: string[]
 }
@@ -67,6 +68,7 @@ export function valuesOf(monitor: Monitor | undefined): Values {
     recoveries: monitor?.recoveries ?? 1,
     ...quorumOf(monitor),
     maxRuntimeSeconds: monitor?.maxRuntimeSeconds ?? '',
+    resumeOnPing: monitor?.resumeOnPing ?? false,
     parentIds: monitor?.parentIds ?? [],
     tags: monitor?.tags ?? []
   }
@@ -88,8 +90,10 @@ function numbersOf(values: Values): Partial<Record<Numbers, number>> {
 
 /** What was left empty is left out: the API has a default for it. */
 function commonOf(values: Values) {
-  const { name, kind, target, tags, parentIds, quorum, quorumCount } = values
-  const rule = reportsByItself(kind) ? {} : { quorum: quorum === 'count' ? `count:${quorumCount}` : quorum }
+  const { name, kind, target, tags, parentIds, resumeOnPing, quorum, quorumCount } = values
+  const rule = reportsByItself(kind)
+    ? { resumeOnPing }
+    : { quorum: quorum === 'count' ? `count:${quorumCount}` : quorum }
   return { name, tags, parentIds, ...(kind in TARGETS ? { target } : {}), ...rule, ...numbersOf(values) }
 }
 
