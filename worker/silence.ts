@@ -11,6 +11,8 @@ export interface Quiet {
   lastReceivedAt: number | null
   /** Is silence judged by the agents that check it? */
   agentFed: boolean
+  /** Does it stand for their machine, so that it is down without them? */
+  agentIsTarget: boolean
   /** Silence is not counted from before this. */
   countedFrom: number | null
   alsoMissedAt: number | null
@@ -61,18 +63,22 @@ function deadlineOf(quiet: Quiet, heardAt: number, own: number): number {
   return openedAt > heardAt ? Math.max(own, openedAt + patienceMs(quiet.timing)) : own
 }
 
+/** What follows from a deadline that has passed while no agent is there. */
+function judgeLost(quiet: Quiet, deadline: number, watermark: number): Omit<Verdict, 'hung'> {
+  const half = Math.min(Math.max(patienceMs(quiet.timing) / 2, AGAIN_MS.least), AGAIN_MS.most)
+  const again = { checkAt: watermark + half, transition: null, alsoMissedAt: null }
+  const lost = quiet.agentIsTarget ? 'down' : 'unknown'
+  if (quiet.state === lost) return again
+  // Who is down or unknown was so until now; all others are lost since the deadline.
+  const at = quiet.state === 'down' || quiet.state === 'unknown' ? watermark : deadline
+  return { ...again, transition: move(quiet, lost, at, 'agent_offline') }
+}
+
 /** What follows from a deadline that has passed. */
 function judgeMissed(quiet: Quiet, deadline: number, { watermark, outages }: Horizon): Omit<Verdict, 'hung'> {
+  if (quiet.agentFed && quiet.agents.length === 0) return judgeLost(quiet, deadline, watermark)
   const later = deadlineAfter(quiet.timing, watermark, outages)
   const nothing = { checkAt: later, transition: null, alsoMissedAt: null }
-  if (quiet.agentFed && quiet.agents.length === 0) {
-    const half = Math.min(Math.max(patienceMs(quiet.timing) / 2, AGAIN_MS.least), AGAIN_MS.most)
-    const again = { ...nothing, checkAt: watermark + half }
-    if (quiet.state === 'unknown') return again
-    // Who is down was so until now; of all others nothing is known since the deadline.
-    const at = quiet.state === 'down' ? watermark : deadline
-    return { ...again, transition: move(quiet, 'unknown', at, 'agent_offline') }
-  }
   if (quiet.state === 'down') {
     const isNew = quiet.alsoMissedAt === null || quiet.alsoMissedAt <= (quiet.lastReceivedAt ?? 0)
     return quiet.stateReason !== 'missed' && isNew ? { ...nothing, alsoMissedAt: deadline } : nothing

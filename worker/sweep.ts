@@ -68,6 +68,7 @@ function toQuiet(row: DueRow, { agents, runs }: Around): Quiet {
     stateSince: row.state_since.getTime(),
     lastReceivedAt: row.last_received_at?.getTime() ?? null,
     agentFed: isAgentFed(row),
+    agentIsTarget: row.agent_is_target,
     countedFrom: row.counted_from?.getTime() ?? null,
     alsoMissedAt: row.also_missed_at?.getTime() ?? null,
     timing: {

@@ -69,6 +69,7 @@ export function createTools({ secrets }: Parts, { apiUrl }: Addresses): Tools {
       quorum: row.quorum,
       maxRuntimeSeconds: row.max_runtime_seconds,
       resumeOnPing: row.resume_on_ping,
+      agentIsTarget: row.agent_is_target,
       graceSeconds: row.grace_seconds,
       timeoutSeconds: row.timeout_seconds,
       settings: row.settings,

@@ -12,6 +12,7 @@ interface Rules {
   timezone?: string | null | undefined
   maxRuntimeSeconds?: number | null | undefined
   resumeOnPing?: boolean | undefined
+  agentIsTarget?: boolean | undefined
 }
 
 /** By agents; the others report by themselves. */
@@ -45,6 +46,9 @@ export function monitorFaults(monitor: Rules): Array<readonly [field: string, de
   }
   if (monitor.resumeOnPing && isChecked(monitor.kind)) {
     faults.push(['resumeOnPing', 'Agents stop checking what is paused, so nothing could resume it; leave it out.'])
+  }
+  if (monitor.agentIsTarget && monitor.kind === 'push') {
+    faults.push(['agentIsTarget', 'No agent reports to a push URL; leave it out.'])
   }
   return [...faults, ...timingFaults(monitor)]
 }

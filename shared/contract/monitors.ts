@@ -4,7 +4,7 @@ import { idField, idParamsSchema, nameField, nextCursorField, pageQuerySchema, t
 import { monitorFaults } from './monitor-faults.ts'
 import { overviewSchema } from './overview.ts'
 import { DONE_ANSWER, type Route } from './route.ts'
-import { confirmationsField, quorumField, recoveriesField, resumeOnPingField } from './verdict.ts'
+import { agentIsTargetField, confirmationsField, quorumField, recoveriesField, resumeOnPingField } from './verdict.ts'
 
 export const MONITOR_STATES = ['pending', 'up', 'down', 'degraded', 'unknown', 'paused'] as const
 export type MonitorState = (typeof MONITOR_STATES)[number]
@@ -64,6 +64,7 @@ export const createMonitorBodySchema = z
     quorum: quorumField.default('any'),
     maxRuntimeSeconds: maxRuntimeField.optional(),
     resumeOnPing: resumeOnPingField.default(false),
+    agentIsTarget: agentIsTargetField.default(false),
     settings: monitorSettingsSchema.optional(),
     tags: tagsField.default([]),
     parentIds: parentIdsField.default([])
@@ -88,6 +89,7 @@ export const patchMonitorBodySchema = z
     quorum: quorumField.optional(),
     maxRuntimeSeconds: maxRuntimeField.nullable().optional(),
     resumeOnPing: resumeOnPingField.optional(),
+    agentIsTarget: agentIsTargetField.optional(),
     graceSeconds: graceField.optional(),
     timeoutSeconds: timeoutField.optional(),
     settings: monitorSettingsSchema.optional().meta({ description: 'Replaces all settings.' }),
@@ -111,6 +113,7 @@ export const monitorSchema = z
     quorum: z.string(),
     maxRuntimeSeconds: z.number().int().nullable(),
     resumeOnPing: z.boolean(),
+    agentIsTarget: z.boolean(),
     graceSeconds: z.number().int(),
     timeoutSeconds: z.number().int(),
     settings: monitorSettingsSchema,

@@ -19,3 +19,7 @@ export const quorumField = z
 export const resumeOnPingField = z.boolean().meta({
   description: 'A heartbeat that says up or degraded resumes it while it is paused; of heartbeat and push monitors.'
 })
+export const agentIsTargetField = z.boolean().meta({
+  description:
+    'It stands for the machine of its agents: when none of them is connected any more it is down, and not unknown. Of monitors that agents report.'
+})

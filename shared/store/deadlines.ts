@@ -9,6 +9,7 @@ export interface DueRow extends MonitorStateRow {
   counted_from: Date | null
   also_missed_at: Date | null
   kind: MonitorKind
+  agent_is_target: boolean
   schedule: string | null
   timezone: string | null
 }
@@ -52,7 +53,7 @@ export function listDue(db: Queryable, watermark: Date, limit: number): Promise<
        s.observed, s.streak, s.streak_since, s.last_heartbeat_at, s.last_received_at, s.by_socket, s.last_source_id,
        s.other_sources, s.other_votes, s.running, s.check_at, s.counted_from, s.also_missed_at, m.kind,
        m.interval_seconds, m.grace_seconds, m.schedule, m.timezone, m.confirmations, m.recoveries, m.quorum,
-       m.max_runtime_seconds
+       m.max_runtime_seconds, m.agent_is_target
      from monitor_states s join monitors m on m.key = s.monitor_key
      where s.check_at <= $1 order by s.check_at limit $2`,
     [watermark, limit],

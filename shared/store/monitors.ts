@@ -18,6 +18,7 @@ export interface MonitorRow {
   quorum: string
   max_runtime_seconds: number | null
   resume_on_ping: boolean
+  agent_is_target: boolean
   grace_seconds: number
   timeout_seconds: number
   settings: MonitorSettings
@@ -49,6 +50,7 @@ export interface MonitorFields {
   quorum: string
   maxRuntimeSeconds: number | null
   resumeOnPing: boolean
+  agentIsTarget: boolean
   graceSeconds: number
   timeoutSeconds: number
   settings: MonitorSettings
@@ -60,7 +62,7 @@ export interface MonitorFields {
 const SELECT = `
   select m.key, m.id, m.name, m.kind, m.target, m.interval_seconds, m.grace_seconds, m.timeout_seconds, m.settings,
     m.tags, m.created_at, m.schedule, m.timezone, m.confirmations, m.recoveries, m.quorum, m.max_runtime_seconds,
-    m.resume_on_ping, s.state, s.state_reason, s.state_since, s.observed, s.running, s.last_received_at, s.counted_from, s.last_heartbeat_at,
+    m.resume_on_ping, m.agent_is_target, s.state, s.state_reason, s.state_since, s.observed, s.running, s.last_received_at, s.counted_from, s.last_heartbeat_at,
     p.token_sealed,
     array(select parent.id from monitor_parents mp join monitors parent on parent.key = mp.parent_key
       where mp.monitor_key = m.key order by parent.id) as parent_ids
@@ -109,8 +111,9 @@ export async function insertMonitor(
 ): Promise<number> {
   const [row] = await db.query<{ key: number }>(
     `insert into monitors (id, organization_id, name, kind, target, interval_seconds, grace_seconds, timeout_seconds,
-       settings, tags, schedule, timezone, confirmations, recoveries, max_runtime_seconds, quorum, resume_on_ping)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
+       settings, tags, schedule, timezone, confirmations, recoveries, max_runtime_seconds, quorum, resume_on_ping,
+       agent_is_target)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
      returning key`,
     [
       monitor.id,
@@ -129,7 +132,8 @@ export async function insertMonitor(
       monitor.recoveries,
       monitor.maxRuntimeSeconds,
       monitor.quorum,
-      monitor.resumeOnPing
+      monitor.resumeOnPing,
+      monitor.agentIsTarget
     ]
   )
   const key = Number(row?.key)
@@ -146,7 +150,7 @@ export async function updateMonitor(
   await db.query(
     `update monitors set name = $3, target = $4, interval_seconds = $5, grace_seconds = $6, timeout_seconds = $7,
        settings = $8, tags = $9, schedule = $10, timezone = $11, confirmations = $12, recoveries = $13,
-       max_runtime_seconds = $14, quorum = $15, resume_on_ping = $16
+       max_runtime_seconds = $14, quorum = $15, resume_on_ping = $16, agent_is_target = $17
      where organization_id = $1 and id = $2`,
     [
       organizationId,
@@ -164,7 +168,8 @@ export async function updateMonitor(
       monitor.recoveries,
       monitor.maxRuntimeSeconds,
       monitor.quorum,
-      monitor.resumeOnPing
+      monitor.resumeOnPing,
+      monitor.agentIsTarget
     ]
   )
 }

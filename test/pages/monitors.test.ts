@@ -51,20 +51,25 @@ t.test('how many agents have to agree is chosen in words, and stands there again
 t.test('what a monitor does by itself is chosen by a box, and stands there again', options, async (t) => {
   const { api, visit } = await open()
   const { email, jwt } = await signUp(api, 'Alice.3')
-  const { id } = await createMonitor(api, jwt, { name: 'Backup', kind: 'push' })
   const { page, ...alice } = await visit()
   await alice.signIn(email)
-  await alice.open(`/monitors/${id}`)
-  const change = async () => {
-    await page.getByRole('button', { name: 'Change' }).click()
-    return page.getByRole('dialog', { name: 'Change Backup' })
+  const boxes = [
+    [{ name: 'Backup', kind: 'push' }, 'A heartbeat resumes it', { resumeOnPing: true }],
+    [{ name: 'Rack', kind: 'tcp', target: 'example.com:22' }, 'It is the machine of its agent', { agentIsTarget: true }]
+  ] as const
+  for (const [fields, label, chosen] of boxes) {
+    const { id } = await createMonitor(api, jwt, fields)
+    await alice.open(`/monitors/${id}`)
+    const change = page.getByRole('button', { name: 'Change' })
+    const dialog = page.getByRole('dialog', { name: `Change ${fields.name}` })
+    await change.click()
+    await dialog.getByRole('checkbox', { name: label }).check()
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await dialog.waitFor({ state: 'detached' })
+    t.match((await api.call('GET', `/v1/monitors/${id}`, { as: jwt })).body, chosen)
+    await change.click()
+    t.ok(await dialog.getByRole('checkbox', { name: label }).isChecked())
   }
-  const dialog = await change()
-  await dialog.getByRole('checkbox', { name: 'A heartbeat resumes it' }).check()
-  await dialog.getByRole('button', { name: 'Save' }).click()
-  await dialog.waitFor({ state: 'detached' })
-  t.match((await api.call('GET', `/v1/monitors/${id}`, { as: jwt })).body, { resumeOnPing: true })
-  t.ok(await (await change()).getByRole('checkbox', { name: 'A heartbeat resumes it' }).isChecked())
   t.strictSame(alice.complaints(), [])
 })
 

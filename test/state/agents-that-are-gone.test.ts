@@ -4,6 +4,7 @@ import { connectAgent } from '../support/fake-agent.ts'
 import { gatewayFor, openStores } from '../support/ingest.ts'
 import { stateOf } from '../support/jobs.ts'
 import { type SweepScene, sweepSceneFor } from '../support/sweep.ts'
+import { signedInFor } from '../support/sweep-by-api.ts'
 import { createTenant } from '../support/tenant.ts'
 import { waitFor } from '../support/wait-for.ts'
 
@@ -77,6 +78,48 @@ test('a heartbeat ends what was unknown', async (t) => {
   await scene.sweep(91)
   await scene.hear(120, { sourceId: scene.agentId, way: 'socket' })
   t.same(await steps(scene), ['up unknown agent_offline 90', 'unknown up reported 120'])
+})
+
+/** What was left in the outbox. */
+const alerts = async ({ stores }: SweepScene) => {
+  const rows = await stores.db.query<{ row: string }>(
+    `select event || case when opens then '+' else '-' end as row from alert_outbox order by id`
+  )
+  return rows.map(({ row }) => row)
+}
+
+test('a monitor that stands for the machine of its agent is down without it, which is told as its outage', async (t) => {
+  const scene = await agentScene(t)
+  const { call } = await signedInFor(t, scene)
+  const changed = await call('PATCH', `/v1/monitors/${scene.monitorId}`, {
+    target: 'https://example.com/',
+    agentIsTarget: true
+  })
+  t.match(changed, { status: 200, body: { agentIsTarget: true } })
+  t.match(await scene.sweep(91), { transitions: 1 })
+  t.match(await scene.sweep(500), { transitions: 0 })
+  const { body } = await call('GET', `/v1/monitors/${scene.monitorId}/explain`)
+  t.match((body as { sentence: string }).sentence, 'The agent of the machine was not connected.')
+  t.same(await alerts(scene), ['down+'])
+  await scene.connect(scene.agentId, { opened: 600, heard: 600 })
+  t.match(await scene.sweep(601), { transitions: 0 })
+  await scene.hear(610, { sourceId: scene.agentId, way: 'socket' })
+  t.same(await steps(scene), ['up down agent_offline 90', 'down up reported 610'])
+  t.same(await alerts(scene), ['down+', 'down-'])
+})
+
+test('of several agents one that is connected is enough, and the choice counts for what is unknown already', async (t) => {
+  const scene = await agentScene(t)
+  const { id: otherId } = await scene.tenant.addAgent([scene.monitorId])
+  await scene.connect(otherId, { opened: 95, heard: 95 })
+  await scene.configure('agent_is_target = $2', [true])
+  t.match(await scene.sweep(100), { transitions: 0 }, 'it has interval and grace to tell')
+  await scene.configure('agent_is_target = $2', [false])
+  await scene.connect(otherId, null)
+  await scene.sweep(110)
+  await scene.configure('agent_is_target = $2', [true])
+  await scene.sweep(200)
+  t.same(await steps(scene), ['up unknown agent_offline 90', 'unknown down agent_offline 200'])
 })
 
 test('what comes by HTTP has no agent: silence is down, whatever the kind', async (t) => {

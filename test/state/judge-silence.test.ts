@@ -13,6 +13,7 @@ const randomQuiet: fc.Arbitrary<Quiet> = fc
     grace: fc.integer({ min: 0, max: 300 }),
     counted: fc.option(fc.integer({ min: -600, max: 600 })),
     agentFed: fc.boolean(),
+    agentIsTarget: fc.boolean(),
     agents: fc.array(fc.record({ opened: fc.integer({ min: -900, max: 900 }), silent: fc.nat(900) }), { maxLength: 2 }),
     runs: fc.array(fc.nat(600), { maxLength: 2 }),
     maxRuntimeSeconds: fc.option(fc.integer({ min: 1, max: 600 }))
@@ -83,7 +84,7 @@ test('whatever happens around it, a paused monitor stays paused', (t) => {
   t.end()
 })
 
-test('with an agent that is there and heard of, silence is down; without one it is unknown', (t) => {
+test('with an agent that is there and heard of, silence is down; without one it is unknown, or down with the machine', (t) => {
   fc.assert(
     fc.property(randomQuiet, (quiet) => {
       const watermark = NOW + 7_200_000
@@ -91,7 +92,8 @@ test('with an agent that is there and heard of, silence is down; without one it 
       const gone = judgeSilence({ ...alone, agents: [] }, { watermark, outages: [] }).transition
       const agents = [{ openedAt: NOW - 1000, heardAt: watermark }]
       const there = judgeSilence({ ...alone, agents }, { watermark, outages: [] }).transition
-      return gone?.to === 'unknown' && there?.to === 'down' && there.reason === 'missed'
+      const isGone = gone?.to === (quiet.agentIsTarget ? 'down' : 'unknown') && gone.reason === 'agent_offline'
+      return isGone && there?.to === 'down' && there.reason === 'missed'
     })
   )
   t.end()

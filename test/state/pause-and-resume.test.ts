@@ -152,6 +152,7 @@ test('schedules are checked field by field', async (t) => {
     [{ schedule: '@daily', kind: 'http', target: 'https://example.com/' }, '/schedule invalid_value'],
     [{ kind: 'heartbeat', maxRuntimeSeconds: 60 }, '/maxRuntimeSeconds invalid_value'],
     [{ kind: 'http', target: 'https://example.com/', resumeOnPing: true }, '/resumeOnPing invalid_value'],
+    [{ agentIsTarget: true }, '/agentIsTarget invalid_value'],
     [{ confirmations: 0 }, '/confirmations invalid_value'],
     [{ recoveries: 21 }, '/recoveries invalid_value'],
     ...['most', 'count:', 'count:0', 'count:51', 'count:2.5'].map((quorum): [object, string] => [

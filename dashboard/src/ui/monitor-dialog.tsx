@@ -150,7 +150,14 @@ function More({ form, ownId }: { form: Form; ownId: string | undefined }) {
           {...form.getInputProps('resumeOnPing', { type: 'checkbox' })}
         />
       ) : (
-        <Quorum form={form} />
+        <>
+          <Quorum form={form} />
+          <Checkbox
+            label="It is the machine of its agent"
+            description="When the agent is gone it is down, and not unknown."
+            {...form.getInputProps('agentIsTarget', { type: 'checkbox' })}
+          />
+        </>
       )}
       <MultiSelect
         label="Depends on"

@@ -43,6 +43,7 @@ export interface Values {
   quorumCount: number | ''
   maxRuntimeSeconds: number | ''
   resumeOnPing: boolean
+  agentIsTarget: boolean
   parentIds: string[]
   tags: string[]
 }
@@ -53,15 +54,21 @@ function quorumOf(monitor: Monitor | undefined): Pick<Values, 'quorum' | 'quorum
   return { quorum, quorumCount: count === undefined ? 2 : Number(count) }
 }
 
+function timingOf(monitor: Monitor | undefined): Pick<Values, 'timing' | 'intervalSeconds' | 'schedule' | 'timezone'> {
+  return {
+    timing: monitor?.schedule == null ? 'interval' : 'schedule',
+    intervalSeconds: monitor?.intervalSeconds ?? 60,
+    schedule: monitor?.schedule ?? '',
+    timezone: monitor?.timezone ?? Intl.DateTimeFormat().resolvedOptions().timeZone
+  }
+}
+
 export function valuesOf(monitor: Monitor | undefined): Values {
   return {
     name: monitor?.name ?? '',
     kind: monitor?.kind ?? 'push',
     target: monitor?.target ?? '',
-    timing: monitor?.schedule == null ? 'interval' : 'schedule',
-    intervalSeconds: monitor?.intervalSeconds ?? 60,
-    schedule: monitor?.schedule ?? '',
-    timezone: monitor?.timezone ?? Intl.DateTimeFormat().resolvedOptions().timeZone,
+    ...timingOf(monitor),
     graceSeconds: monitor?.graceSeconds ?? '',
     timeoutSeconds: monitor?.timeoutSeconds ?? '',
     confirmations: monitor?.confirmations ?? 1,
@@ -69,6 +76,7 @@ export function valuesOf(monitor: Monitor | undefined): Values {
     ...quorumOf(monitor),
     maxRuntimeSeconds: monitor?.maxRuntimeSeconds ?? '',
     resumeOnPing: monitor?.resumeOnPing ?? false,
+    agentIsTarget: monitor?.agentIsTarget ?? false,
     parentIds: monitor?.parentIds ?? [],
     tags: monitor?.tags ?? []
   }
@@ -88,13 +96,16 @@ function numbersOf(values: Values): Partial<Record<Numbers, number>> {
   return Object.fromEntries(names.map((name) => [name, values[name]]).filter(([, value]) => value !== ''))
 }
 
+/** What depends on who reports it. */
+function rulesOf({ kind, resumeOnPing, agentIsTarget, quorum, quorumCount }: Values) {
+  if (reportsByItself(kind)) return { resumeOnPing }
+  return { agentIsTarget, quorum: quorum === 'count' ? `count:${quorumCount}` : quorum }
+}
+
 /** What was left empty is left out: the API has a default for it. */
 function commonOf(values: Values) {
-  const { name, kind, target, tags, parentIds, resumeOnPing, quorum, quorumCount } = values
-  const rule = reportsByItself(kind)
-    ? { resumeOnPing }
-    : { quorum: quorum === 'count' ? `count:${quorumCount}` : quorum }
-  return { name, tags, parentIds, ...(kind in TARGETS ? { target } : {}), ...rule, ...numbersOf(values) }
+  const { name, kind, target, tags, parentIds } = values
+  return { name, tags, parentIds, ...(kind in TARGETS ? { target } : {}), ...rulesOf(values), ...numbersOf(values) }
 }
 
 /** Creates the monitor, or changes the given one. Resolves to its id. @throws Problem */
