@@ -2,12 +2,14 @@ import type { Database, Transaction } from '../shared/db.ts'
 import type { Outage } from '../shared/schedule/deadline.ts'
 import {
   closeOutage,
+  findUnpainted,
   listOutages,
   lockAvailability,
+  lockMonitors,
+  markPainted,
   noteAvailability,
   openOutage,
-  paintOutage,
-  takeUnpainted
+  paintOutage
 } from '../shared/store/ingest-outages.ts'
 import type { Seen } from './watermark.ts'
 
@@ -15,6 +17,8 @@ import type { Seen } from './watermark.ts'
 const REMEMBERED_MS = 2 * 366 * 86_400_000
 /** Agents and clients that kept what they could not send have done so by then. */
 const PAINT_AFTER_MS = 120_000
+/** Monitors of one transaction: their heartbeats wait for it. */
+const MONITORS = 500
 
 async function note(tx: Transaction, { ingest, watermark }: Seen): Promise<void> {
   const before = await lockAvailability(tx)
@@ -40,10 +44,22 @@ export async function keepOutages(db: Database, seen: Seen, now: number): Promis
   return rows.map(({ began_at, ended_at }) => ({ from: began_at.getTime(), to: ended_at.getTime() }))
 }
 
-/** Paints one span that ended a while ago as unknown; returns how many monitors it blinded, or null when none is left. */
-export function paintNextOutage(db: Database, now: number): Promise<number | null> {
-  return db.transaction(async (tx) => {
-    const outage = await takeUnpainted(tx, new Date(now - PAINT_AFTER_MS))
-    return outage === undefined ? null : paintOutage(tx, outage)
-  })
+/**
+ * Paints one span that ended a while ago as unknown; returns how many monitors it blinded, or null when none is left. All
+ * that was received before `watermark` (epoch ms) is written by now. Who writes heartbeats of a monitor at this moment is
+ * waited for, and who does so afterwards sees the span: otherwise it would stay unknown though they tell of it.
+ */
+export async function paintNextOutage(db: Database, watermark: number): Promise<number | null> {
+  const outage = await findUnpainted(db, new Date(watermark - PAINT_AFTER_MS))
+  if (outage === undefined) return null
+  let blinded = 0
+  for (let after: number | undefined = 0; after !== undefined; ) {
+    after = await db.transaction(async (tx) => {
+      const keys = await lockMonitors(tx, after ?? 0, MONITORS)
+      blinded += await paintOutage(tx, outage, keys)
+      return keys.at(-1)
+    })
+  }
+  await markPainted(db, outage, new Date(watermark))
+  return blinded
 }

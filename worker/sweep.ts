@@ -142,7 +142,7 @@ export class Sweep {
     this.#lag.set((now - seen.watermark) / 1000)
     await this.#judgeAll({ watermark: seen.watermark, outages }, swept)
     this.#transitions.inc(swept.transitions)
-    const blinded = await paintNextOutage(db, now)
+    const blinded = await paintNextOutage(db, seen.watermark)
     if (blinded !== null) log.info({ monitors: blinded }, 'a span without ingest was marked as unknown')
     if (this.#rounds++ % CLEAN_ROUNDS === 0) await deleteOldRuns(db, new Date(now - RUNS_KEPT_MS))
     stopTimer()

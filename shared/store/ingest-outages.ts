@@ -43,30 +43,46 @@ export function listOutages(db: Queryable, since: Date): Promise<OutageRow[]> {
   ])
 }
 
-/** System-wide: takes an outage that ended before `before` to be painted; another process does not get it as well. */
-export async function takeUnpainted(tx: Transaction, before: Date): Promise<OutageRow | undefined> {
-  const [row] = await tx.query<OutageRow>(
-    `update ingest_outages set painted_at = $1 where began_at = (
-       select began_at from ingest_outages where ended_at <= $1 and painted_at is null order by began_at limit 1
-       for update skip locked)
-     returning began_at, ended_at`,
+/** System-wide: the first outage that ended before `before` and is not painted yet. */
+export async function findUnpainted(db: Queryable, before: Date): Promise<OutageRow | undefined> {
+  const [row] = await db.query<OutageRow>(
+    `select began_at, ended_at from ingest_outages where ended_at <= $1 and painted_at is null order by began_at limit 1`,
     [before]
   )
   return row
 }
 
+/** System-wide: locks the states of the monitors after this key, in the order in which writers of heartbeats do. */
+export async function lockMonitors(tx: Transaction, after: number, limit: number): Promise<number[]> {
+  const rows = await tx.query<{ monitor_key: number }>(
+    'select monitor_key from monitor_states where monitor_key > $1 order by monitor_key limit $2 for no key update',
+    [after, limit]
+  )
+  return rows.map(({ monitor_key }) => monitor_key)
+}
+
+/** System-wide. */
+export async function markPainted(db: Queryable, { began_at }: OutageRow, at: Date): Promise<void> {
+  await db.query('update ingest_outages set painted_at = $2 where began_at = $1', [began_at, at])
+}
+
 /**
- * System-wide. Makes the span unknown in the transitions of every monitor that was blind in it: it had a state, the state
- * did not change meanwhile, and no heartbeat of that time was handed in later. Returns how many.
+ * System-wide. Makes the span unknown in the transitions of those of these monitors that were blind in it: they had a state,
+ * the state did not change meanwhile, and no heartbeat of that time was handed in later. Their states must be locked by
+ * statements before: who writes heartbeats of them now may tell otherwise. Doing it again changes nothing. Returns how many.
  */
-export async function paintOutage(tx: Transaction, { began_at, ended_at }: OutageRow): Promise<number> {
+export async function paintOutage(
+  tx: Transaction,
+  { began_at, ended_at }: OutageRow,
+  monitorKeys: readonly number[]
+): Promise<number> {
   const [row] = await tx.query<{ count: number }>(
     `with blind as (
        select s.monitor_key, s.organization_id, before.to_state as state
        from monitor_states s, lateral (
          select t.to_state from transitions t where t.monitor_key = s.monitor_key and t.at <= $1
          order by t.at desc, t.id desc limit 1) before
-       where before.to_state in ('up', 'down', 'degraded')
+       where s.monitor_key = any ($3::bigint[]) and before.to_state in ('up', 'down', 'degraded')
          and not exists (select from transitions t where t.monitor_key = s.monitor_key and t.at > $1 and t.at <= $2)
          and not exists (select from heartbeats h
            where h.monitor_key = s.monitor_key and h."timestamp" >= $1 and h."timestamp" < $2)
@@ -78,7 +94,7 @@ export async function paintOutage(tx: Transaction, { began_at, ended_at }: Outag
        returning 1
      )
      select count(*) / 2 as count from painted`,
-    [began_at, ended_at]
+    [began_at, ended_at, monitorKeys]
   )
   return row?.count ?? 0
 }

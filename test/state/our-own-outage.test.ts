@@ -1,5 +1,8 @@
-import { test } from 'tap'
+import { type Test, test } from 'tap'
+import { withClient } from '../../shared/db.ts'
+import { jobOf } from '../support/jobs.ts'
 import { type SweepScene, sweepSceneFor } from '../support/sweep.ts'
+import { waitFor } from '../support/wait-for.ts'
 
 async function spansOf({ stores, at }: SweepScene): Promise<Array<[from: number, to: number | null]>> {
   const rows = await stores.db.query<{ began_at: Date; ended_at: Date | null }>(
@@ -68,4 +71,48 @@ test('the span is unknown in the history of those that it blinded, and of nobody
     { step: 'unknown up', reason: 'platform', at: 40 }
   ])
   t.equal((await other.transitions()).length, 1)
+})
+
+/** Nothing could get in from 10 to 40, and everybody had time to hand in what was kept. */
+async function afterAnOutage(t: Test): Promise<{ scene: SweepScene; paint: () => Promise<unknown> }> {
+  const scene = await sweepSceneFor(t)
+  await scene.hear(0)
+  await scene.sweep(10)
+  await scene.sweep(30, { ingest: 'away' })
+  await scene.hear(60)
+  await scene.sweep(61, { ingest: { stamp: 61, since: 40 } })
+  await scene.hear(120)
+  return { scene, paint: () => scene.sweep(161, { ingest: { stamp: 161, since: 40 } }) }
+}
+
+test('what tells of the span while it is painted is waited for', async (t) => {
+  const { scene, paint } = await afterAnOutage(t)
+  const { stores, tenant, key, sourceId, at } = scene
+  const sql = `select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+  const waiting = () =>
+    withClient(stores.databaseUrl, (client) =>
+      waitFor(async () => (await client.query<{ pid: number }>(sql)).rows[0]?.pid, { what: 'the painting waits' })
+    )
+  let painting: Promise<unknown> | undefined
+  await stores.db.transaction(async (tx) => {
+    // As the writer of a group does.
+    await tx.query('update monitor_states set last_received_at = last_received_at where monitor_key = $1', [key])
+    await tx.query(
+      `insert into heartbeats (monitor_key, "timestamp", received_at, source_id, organization_id, status)
+       values ($1, $2, $3, $4, $5, 0)`,
+      [key, new Date(at(20)), new Date(at(160)), sourceId, tenant.organizationId]
+    )
+    painting = paint()
+    await Promise.race([painting, waiting()])
+  })
+  await painting
+  t.equal((await scene.transitions()).length, 1)
+})
+
+test('a span is not painted before all that was received around it is written', async (t) => {
+  const { scene, paint } = await afterAnOutage(t)
+  const { stores, key, sourceId, at } = scene
+  await stores.queue.add(0, jobOf([{ key, sourceId, timestamp: at(39), receivedAt: at(41) }]), at(41))
+  await paint()
+  t.equal((await scene.transitions()).length, 1)
 })
