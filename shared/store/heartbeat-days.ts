@@ -5,7 +5,7 @@ const MS_PER_DAY = 86_400_000
 const LOCK = 7_208_301
 /** One at a time takes days out of the table. */
 const LEAVING_LOCK = 7_208_302
-/** Attaching waits for vacuum and for others who change the table; not long, for writers of missing days wait behind it. */
+/** Making a day waits for vacuum and for who still sees it on its way out; not long, for writers of missing days wait behind. */
 const LOCK_TIMEOUT = '2s'
 
 /** Epoch day (UTC) as `2026-11-21`. */
@@ -43,11 +43,17 @@ async function listLeavingDays(db: Queryable): Promise<Array<{ table: string; ha
   )
 }
 
+/** Waits for who still sees the day, and shuts nobody out. */
+function finishDetach(table: string): string {
+  return `alter table heartbeats detach partition ${table} finalize`
+}
+
 /**
  * System-wide: makes the missing ones of these days. Safe with any number of processes at once. Each is made beside the
  * table and then attached: readers and writers of the other days go on, where `create table … partition of` would shut
- * them all out and itself wait for the longest reader. What is left of a day on its way out gives way. Fails with 55P03 when
- * the table stays locked.
+ * them all out and itself wait for the longest reader. What is left of a day on its way out gives way; one that is half out
+ * is first taken out whole, for to drop what is tied to the table would shut everybody out too. Fails with 55P03 when the
+ * table stays locked.
  */
 export async function createHeartbeatDays(db: Database, days: Iterable<number>): Promise<number> {
   return db.transaction(async (tx) => {
@@ -55,9 +61,12 @@ export async function createHeartbeatDays(db: Database, days: Iterable<number>):
     const existing = await listHeartbeatDays(tx)
     const missing = [...days].filter((day) => !existing.has(day))
     await tx.query(`set local lock_timeout = '${LOCK_TIMEOUT}'`)
+    const leaving = missing.length === 0 ? [] : await listLeavingDays(tx)
     for (const day of missing) {
       const table = tableOf(day)
-      await tx.query(`drop table if exists ${table}`)
+      const left = leaving.find((one) => one.table === table)
+      if (left?.half) await tx.query(finishDetach(table))
+      if (left !== undefined) await tx.query(`drop table ${table}`)
       await tx.query(`create table ${table} (like heartbeats including all)`)
       await tx.query(
         `alter table heartbeats attach partition ${table} for values from ('${dateOf(day)} 00:00Z') to ('${dateOf(day + 1)} 00:00Z')`
@@ -102,7 +111,7 @@ export async function dropHeartbeatDays(db: Database, before: number): Promise<n
     const [lock] = await session.query<{ taken: boolean }>('select pg_try_advisory_lock($1) as taken', [LEAVING_LOCK])
     if (!lock?.taken) return 0
     for (const { table, half } of await listLeavingDays(session)) {
-      if (half) await session.query(`alter table heartbeats detach partition ${table} finalize`)
+      if (half) await session.query(finishDetach(table))
     }
     let dropped = await dropDaysThatLeft(db)
     const days = [...(await listHeartbeatDays(session))].filter((day) => day < before).sort((a, b) => a - b)

@@ -86,15 +86,27 @@ test('a monitor keeps its last heartbeat when its day goes', async (t) => {
   t.equal((await db.query('select 1 from last_heartbeats')).length, 1)
 })
 
-/** Resolves to the backend that waits for readers of the day it takes out. */
-function takingOut({ databaseUrl }: Stores): Promise<number> {
+/** Resolves to the backend that waits for others with such a statement. */
+function waitingWith(words: string, { databaseUrl }: Stores): Promise<number> {
   const sql = `select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
-    and query like '%concurrently%'`
+    and query ~ $1`
   return withClient(databaseUrl, (client) =>
-    waitFor(async () => (await client.query<{ pid: number }>(sql)).rows[0]?.pid, {
-      what: 'a day waits for its readers'
+    waitFor(async () => (await client.query<{ pid: number }>(sql, [words])).rows[0]?.pid, {
+      what: `somebody waits with ${words}`
     })
   )
+}
+
+/** Resolves to the backend that waits for readers of the day it takes out. */
+const takingOut = (stores: Stores) => waitingWith('concurrently$', stores)
+
+/** Cuts the drop off half way: to be called while somebody reads. */
+async function cutOff(t: Test, stores: Stores): Promise<void> {
+  const dropping = t.rejects(dropDays(stores.db, NOW), { code: '57P01' })
+  const pid = await takingOut(stores)
+  // Its locks are gone with it.
+  await withClient(stores.databaseUrl, (client) => client.query('select pg_terminate_backend($1, 5000)', [pid]))
+  await dropping
 }
 
 const HALF = 'select inhrelid::regclass::text as table from pg_inherits where inhdetachpending'
@@ -132,10 +144,7 @@ test('a drop that is cut off half way is brought to its end by the next, by a ro
   t.same(role, { rolsuper: false, rolbypassrls: false })
   await db.transaction(async (tx) => {
     await tx.query('select 1 from heartbeats')
-    const dropping = t.rejects(dropDays(db, NOW), { code: '57P01' })
-    const pid = await takingOut(stores)
-    await withClient(stores.databaseUrl, (client) => client.query('select pg_terminate_backend($1)', [pid]))
-    await dropping
+    await cutOff(t, stores)
   })
   t.equal((await db.query(HALF)).length, 1)
   t.same(await daysAgo(), [1, 9], 'what is half out is out')
@@ -154,6 +163,29 @@ test('a day that was left on its way out gives way to heartbeats that need it', 
   await putHeartbeats(stores, key, [{ timestamp: ago(9), latency: 5 }])
   t.same(await db.query('select latency from heartbeats where latency = 5'), [{ latency: 5 }])
   t.same(await daysAgo(), [1, 9])
+})
+
+test('a day that is half out is made anew, and nobody waits for that but who needs it', async (t) => {
+  const { stores, db, key, daysAgo } = await sceneOf(t, 'free')
+  await beginRollups(stores, NOW)
+  await putHeartbeats(stores, key, [{ timestamp: ago(9) }, { timestamp: ago(1) }])
+  let making: Promise<number> | undefined
+  await db.transaction(async (tx) => {
+    await tx.query('set transaction isolation level repeatable read')
+    await tx.query('select 1 from heartbeats')
+    await cutOff(t, stores)
+    making = createHeartbeatDays(db, [TODAY - 9])
+    await waitingWith('heartbeats_', stores)
+    await db.transaction(async (other) => {
+      await other.query("set local lock_timeout = '100ms'")
+      t.equal((await other.query('select 1 from heartbeats')).length, 1)
+      await other.query('insert into heartbeats select * from heartbeats where false')
+    })
+  })
+  t.equal(await making, 1)
+  t.same(await daysAgo(), [1, 9])
+  await putHeartbeats(stores, key, [{ timestamp: ago(9) + 1 }])
+  t.equal((await db.query('select 1 from heartbeats')).length, 2, 'what was on its way out is gone')
 })
 
 test('a smaller plan loses nothing for 14 days, however often it is changed', async (t) => {
