@@ -1,4 +1,5 @@
 import type { Database } from '../shared/db.ts'
+import { ranksSql } from '../shared/latency-slots.ts'
 import { dropHeartbeatDays } from '../shared/store/heartbeat-days.ts'
 import { type FleetMonitor, readFleetMonitors } from './fleet.ts'
 
@@ -47,9 +48,13 @@ export async function loadRollups(db: Database, until: number, monitors: readonl
   ] as const) {
     await db.query(
       `insert into ${table}
-       select m.key, $3::timestamptz - i * interval '1 hour' * $4::int, m.organization_id, 60, 0, 0, 0, 0, 60, 4200, 20, 120,
-         array(select generate_series(190, 229)::smallint), array(select 1 from generate_series(1, 40))
-       from unnest($1::bigint[], $2::uuid[]) as m (key, organization_id) cross join generate_series(1, 90 * 24 / $4::int) as i`,
+       select b.*, p.*, latency_n
+       from (
+         select m.key, $3::timestamptz - i * interval '1 hour' * $4::int, m.organization_id, 60, 0, 0, 0, 0, 60 as latency_n,
+           4200, 20, 120, array(select generate_series(190, 229)::smallint) as slots,
+           array(select case when i > 20 then 1 else 2 end from generate_series(1, 40) i) as counts
+         from unnest($1::bigint[], $2::uuid[]) as m (key, organization_id) cross join generate_series(1, 90 * 24 / $4::int) as i
+       ) b cross join lateral (${ranksSql('slots', 'counts', 'latency_n')}) p`,
       [monitors.map(({ key }) => key), monitors.map(({ organizationId }) => organizationId), new Date(until), hours]
     )
   }

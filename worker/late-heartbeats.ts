@@ -1,6 +1,7 @@
 import type { Transaction } from '../shared/db.ts'
+import { insertDirtySpans } from '../shared/store/rollup-dirty.ts'
 import { readRollupState } from '../shared/store/rollup-state.ts'
-import { BUCKET_MS, insertDirtySpans, type Span } from '../shared/store/rollups.ts'
+import { BUCKET_MS, type Span } from '../shared/store/rollups.ts'
 import type { Group } from './group.ts'
 
 const STEP = BUCKET_MS['5m']

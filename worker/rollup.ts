@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Database } from '../shared/db.ts'
 import type { Log } from '../shared/log.ts'
+import { takeDirtySpans } from '../shared/store/rollup-dirty.ts'
 import {
   closeBuckets,
   finishPass,
@@ -15,7 +16,6 @@ import {
   ROLLUPS,
   type Rollup,
   type Span,
-  takeDirtySpans,
   writeRollups
 } from '../shared/store/rollups.ts'
 

@@ -2,7 +2,14 @@ import type { Queryable } from '../../shared/db.ts'
 import { coverByMaintenance, type StateSpan } from '../../shared/state-seconds.ts'
 import { maintenanceSpans } from '../../shared/store/maintenance.ts'
 import type { MonitorRow } from '../../shared/store/monitors.ts'
-import { BUCKET_MS, findFirstBucket, listRollups, type Rollup, type RollupRow } from '../../shared/store/rollups.ts'
+import {
+  BUCKET_MS,
+  findFirstBucket,
+  listRollups,
+  type Rollup,
+  type RollupRow,
+  readSlots
+} from '../../shared/store/rollups.ts'
 import { listStateSpans } from '../../shared/store/transitions.ts'
 import { type Figures, figuresOf } from './figures.ts'
 
@@ -90,6 +97,9 @@ export async function summarize(
   begin: number,
   end: number
 ): Promise<{ whole: Figures; buckets: Bucket[] }> {
+  const { organizationId, monitor, rollup } = scope
   const facts = begin >= end ? { rows: [], spans: [] } : await readFacts(db, scope, begin, end)
-  return { whole: figuresOf(facts.rows, facts.spans, begin, end), buckets: cutBuckets(facts, scope.rollup, begin, end) }
+  const slots = await readSlots(db, { organizationId, monitorKey: monitor.key, rollup, from: begin, to: end })
+  const whole = figuresOf(facts.rows, facts.spans, begin, end, slots)
+  return { whole, buckets: cutBuckets(facts, rollup, begin, end) }
 }

@@ -1,5 +1,5 @@
-import type { Queryable, Transaction } from '../db.ts'
-import { latencySql, slotSql } from '../latency-slots.ts'
+import type { Queryable } from '../db.ts'
+import { latencySql, RANKS, type Ranks, ranksSql, type Slots, slotSql } from '../latency-slots.ts'
 import { RECORD_STATUSES, type RecordStatus } from '../protocol/heartbeat.ts'
 import { readRollupState } from './rollup-state.ts'
 
@@ -32,7 +32,8 @@ function status(name: RecordStatus): number {
 
 const EPOCH = "'1970-01-01 00:00Z'::timestamptz"
 const COUNTS = 'up, down, degraded, started, logged, latency_n, latency_sum, latency_min, latency_max'
-const COLUMNS = `monitor_key, at, organization_id, ${COUNTS}, latency_slots, latency_counts`
+const RANKED = Object.keys(RANKS).join(', ')
+const COLUMNS = `monitor_key, at, organization_id, ${COUNTS}, latency_slots, latency_counts, ${RANKED}, ranked_n`
 /** What stands for the latency of a heartbeat: only who answered took a time that means something. */
 const COUNTED = `case when status in (${status('up')}, ${status('degraded')}) then ${latencySql('latency')} end`
 
@@ -103,12 +104,13 @@ function writeSql(rollup: Rollup): string {
     insert into ${tableOf(rollup)} (${COLUMNS})
     select w.key, r.at, w.organization_id, ${COUNTS.split(', ')
       .map((column) => `r.${column}`)
-      .join(', ')}, r.latency_slots, r.latency_counts
+      .join(', ')}, r.latency_slots, r.latency_counts, ${RANKED}, r.latency_n
     from (
       select m.key, m.organization_id, u.from_at, u.to_at
       from unnest($1::bigint[], $2::timestamptz[], $3::timestamptz[]) as u (key, from_at, to_at)
         join monitors m on m.key = u.key
     ) w cross join lateral (${source}) r
+      cross join lateral (${ranksSql('r.latency_slots', 'r.latency_counts', 'r.latency_n')}) p
     on conflict (monitor_key, at) do update set ${UPDATES}`
 }
 
@@ -130,8 +132,11 @@ export async function writeRollups(tx: Queryable, rollup: Rollup, spans: readonl
   await tx.query(writeSql(rollup), values)
 }
 
-/** One bucket, or a part of one: what two sources say of a bucket adds up. */
-export interface RollupRow {
+/**
+ * One bucket, or a part of one: what two sources say of a bucket adds up. A whole one tells its percentiles (RANKS), all else
+ * its histogram.
+ */
+export interface RollupRow extends Ranks {
   at: Date
   up: number
   down: number
@@ -142,8 +147,8 @@ export interface RollupRow {
   latency_sum: number | null
   latency_min: number | null
   latency_max: number | null
-  latency_slots: number[]
-  latency_counts: number[]
+  latency_slots: number[] | null
+  latency_counts: number[] | null
 }
 
 /** Where the rows of a window come from: `[from, to)` of each layer, epoch ms. */
@@ -153,18 +158,23 @@ interface Source {
   to: number
 }
 
-/** The window cut where each layer ends: a bucket is in its layer when it is over, what is younger in a finer one. */
-function sourcesOf(rollup: Rollup, from: number, to: number, rolledUntil: number): Source[] {
-  const layers = [...ROLLUPS.slice(0, ROLLUPS.indexOf(rollup) + 1)].reverse()
-  const sources: Source[] = []
-  let begin = from
-  for (const layer of layers) {
-    const end = Math.min(to, Math.floor(rolledUntil / BUCKET_MS[layer]) * BUCKET_MS[layer])
-    if (end > begin) sources.push({ layer, from: begin, to: end })
-    begin = Math.max(begin, end)
-  }
-  if (to > begin) sources.push({ layer: 'raw', from: begin, to })
-  return sources
+/**
+ * The window in as few rows as can be, of this layer and finer ones: a bucket is in its layer when it is over, and both ends
+ * are made of finer ones.
+ */
+function sourcesOf(rollup: Rollup | undefined, from: number, to: number, rolledUntil: number): Source[] {
+  if (from >= to) return []
+  if (rollup === undefined) return [{ layer: 'raw', from, to }]
+  const step = BUCKET_MS[rollup]
+  const finer = ROLLUPS[ROLLUPS.indexOf(rollup) - 1]
+  const begin = Math.ceil(from / step) * step
+  const end = Math.floor(Math.min(to, rolledUntil) / step) * step
+  if (begin >= end) return sourcesOf(finer, from, to, rolledUntil)
+  return [
+    ...sourcesOf(finer, from, begin, rolledUntil),
+    { layer: rollup, from: begin, to: end },
+    ...sourcesOf(finer, end, to, rolledUntil)
+  ]
 }
 
 interface Window {
@@ -176,29 +186,70 @@ interface Window {
   to: number
 }
 
-/** A monitor's buckets that hold heartbeats, in no order; one that is not over yet may come in parts. */
-export async function listRollups(db: Queryable, window: Window): Promise<RollupRow[]> {
-  const { organizationId, monitorKey, rollup, from, to } = window
+/** The window in parts, each the answer of `sqlOf`; organization and key are the first two parameters. */
+async function partsOf(
+  db: Queryable,
+  { organizationId, monitorKey, from, to }: Omit<Window, 'rollup'>,
+  coarsest: Rollup,
+  sqlOf: (layer: Source['layer'], begin: string, end: string) => string
+): Promise<{ parts: string; values: unknown[] }> {
   const { rolledUntil } = await readRollupState(db)
-  const sources = sourcesOf(rollup, from, to, rolledUntil)
-  if (sources.length === 0) return []
   const values: unknown[] = [organizationId, monitorKey]
-  const parts = sources.map((source) => {
+  const parts = sourcesOf(coarsest, from, to, rolledUntil).map((source) => {
     const begin = `$${values.push(new Date(source.from))}::timestamptz`
     const end = `$${values.push(new Date(source.to))}::timestamptz`
-    if (source.layer === 'raw') return fromHeartbeats(stepOf(rollup), '$2', begin, end)
-    if (source.layer !== rollup) return fromRollup(source.layer, stepOf(rollup), '$2', begin, end)
-    return `select at, ${COUNTS}, latency_slots, latency_counts from ${tableOf(rollup)}
-      where monitor_key = $2 and at >= ${begin} and at < ${end}`
+    return `(${sqlOf(source.layer, begin, end)})`
+  })
+  return { parts: parts.join(' union all '), values }
+}
+
+const NO_RANKS = Object.keys(RANKS)
+  .map((column) => `null::smallint as ${column}`)
+  .join(', ')
+
+/** A monitor's buckets that hold heartbeats, in no order; one that is not over yet may come in parts. */
+export async function listRollups(db: Queryable, window: Window): Promise<RollupRow[]> {
+  const { rollup, from, to } = window
+  if (from >= to) return []
+  const { parts, values } = await partsOf(db, window, rollup, (layer, begin, end) => {
+    if (layer !== rollup) {
+      const finer =
+        layer === 'raw'
+          ? fromHeartbeats(stepOf(rollup), '$2', begin, end)
+          : fromRollup(layer, stepOf(rollup), '$2', begin, end)
+      return `select at, ${COUNTS}, ${NO_RANKS}, latency_slots, latency_counts from (${finer}) f`
+    }
+    const unlessRanked = (column: string) => `case when ranked_n = latency_n then null else ${column} end as ${column}`
+    return `select at, ${COUNTS}, ${RANKED}, ${unlessRanked('latency_slots')}, ${unlessRanked('latency_counts')}
+      from ${tableOf(rollup)} where monitor_key = $2 and at >= ${begin} and at < ${end}`
   })
   // Named by its organization once: the policies of all four tables ask for the same. The driver reads JSON far quicker than
   // it reads arrays.
   return db.query<RollupRow>(
-    `select p.at, ${COUNTS}, to_json(latency_slots) as latency_slots, to_json(latency_counts) as latency_counts
-     from monitors m cross join lateral (${parts.map((part) => `(${part})`).join(' union all ')}) p
+    `select p.at, ${COUNTS}, ${RANKED}, to_json(latency_slots) as latency_slots, to_json(latency_counts) as latency_counts
+     from monitors m cross join lateral (${parts}) p
      where m.organization_id = $1 and m.key = $2`,
     values
   )
+}
+
+/** The histogram of a whole window, which begins and ends with buckets of `rollup`. */
+export async function readSlots(db: Queryable, window: Window): Promise<Slots> {
+  const slots: Slots = new Map()
+  if (window.from >= window.to) return slots
+  const { parts, values } = await partsOf(db, window, '1d', (layer, begin, end) =>
+    layer === 'raw'
+      ? `select latency_slots, latency_counts from (${fromHeartbeats(stepOf('1d'), '$2', begin, end)}) f`
+      : `select latency_slots, latency_counts from ${tableOf(layer)} where monitor_key = $2 and at >= ${begin} and at < ${end}`
+  )
+  const rows = await db.query<{ slot: number; n: number }>(
+    `select u.slot, sum(u.n) as n
+     from monitors m cross join lateral (${parts}) p cross join lateral unnest(latency_slots, latency_counts) as u (slot, n)
+     where m.organization_id = $1 and m.key = $2 group by u.slot`,
+    values
+  )
+  for (const { slot, n } of rows) slots.set(slot, n)
+  return slots
 }
 
 /** Time (epoch ms) of the first bucket with heartbeats at or after `from` in this layer or a finer one, or null. */
@@ -212,29 +263,6 @@ export async function findFirstBucket(db: Queryable, { monitorKey, rollup, from 
     [monitorKey, new Date(from)]
   )
   return row?.at == null ? null : row.at.getTime()
-}
-
-/** Notes spans whose buckets are closed and have to be rolled up again. */
-export async function insertDirtySpans(tx: Transaction, spans: readonly Span[]): Promise<void> {
-  await tx.query(
-    `insert into rollup_dirty (monitor_key, from_at, to_at)
-     select * from unnest($1::bigint[], $2::timestamptz[], $3::timestamptz[])`,
-    [
-      spans.map(({ monitorKey }) => monitorKey),
-      spans.map(({ from }) => new Date(from)),
-      spans.map(({ to }) => new Date(to))
-    ]
-  )
-}
-
-/** Takes the oldest notes away: whoever does holds the lock of the state, and rolls these spans up in the same transaction. */
-export async function takeDirtySpans(tx: Transaction, limit: number): Promise<Span[]> {
-  const rows = await tx.query<{ monitor_key: number; from_at: Date; to_at: Date }>(
-    `delete from rollup_dirty where id in (select id from rollup_dirty order by id limit $1)
-     returning monitor_key, from_at, to_at`,
-    [limit]
-  )
-  return rows.map((row) => ({ monitorKey: row.monitor_key, from: row.from_at.getTime(), to: row.to_at.getTime() }))
 }
 
 /** System-wide: keys of monitors, ascending, that may have rows at or after `since` (epoch ms). */

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
 import { type Test, test } from 'tap'
-import { addSlots, percentile, type Slots } from '../../shared/latency-slots.ts'
+import { type Bucket, summarize } from '../../api/history/buckets.ts'
 import { RECORD_STATUSES, type RecordStatus } from '../../shared/protocol/heartbeat.ts'
-import { BUCKET_MS, listRollups, ROLLUPS, type Rollup, type RollupRow } from '../../shared/store/rollups.ts'
+import { BUCKET_MS, ROLLUPS, type Rollup } from '../../shared/store/rollups.ts'
 import { mergeSpans, rollUp } from '../../worker/rollup.ts'
 import { openStores, workerFor } from '../support/ingest.ts'
 import { drained, jobOf, keyOf } from '../support/jobs.ts'
@@ -24,66 +24,37 @@ async function sceneOf(t: Test, monitors = 1) {
   return { stores, tenant, keys, key: keys[0] as number, rollUntil }
 }
 
-interface Sums {
-  counts: number[]
-  latencies: number[]
-}
-
-/** The same arithmetic over the heartbeats themselves. */
-function bucketsOf(beats: readonly RawBeat[], rollup: Rollup): Map<number, Sums> {
-  const buckets = new Map<number, Sums>()
-  for (const { timestamp, status = 'up', latency = 1 } of beats) {
-    const at = Math.floor(timestamp / BUCKET_MS[rollup]) * BUCKET_MS[rollup]
-    const bucket = buckets.get(at) ?? { counts: RECORD_STATUSES.map(() => 0), latencies: [] }
-    buckets.set(at, bucket)
-    const place = RECORD_STATUSES.indexOf(status)
-    bucket.counts[place] = (bucket.counts[place] ?? 0) + 1
-    if (latency !== null && (status === 'up' || status === 'degraded')) bucket.latencies.push(latency)
+/** The heartbeats themselves, by bucket. */
+function bucketsOf(beats: readonly RawBeat[], step: number): Map<number, RawBeat[]> {
+  const buckets = new Map<number, RawBeat[]>()
+  for (const beat of beats) {
+    const at = Math.floor(beat.timestamp / step) * step
+    buckets.set(at, [...(buckets.get(at) ?? []), beat])
   }
   return buckets
 }
 
-function slotsOf(rows: readonly RollupRow[]): Slots {
-  const slots: Slots = new Map()
-  for (const row of rows) addSlots(slots, row.latency_slots, row.latency_counts)
-  return slots
-}
-
 function near(a: number, b: number, share: number): boolean {
-  return Math.abs(a - b) <= share * Math.abs(b) + 1e-9
+  // What is told is rounded to a thousandth.
+  return Math.abs(a - b) <= share * Math.abs(b) + 0.000501
 }
 
-/** Do these rows, of one bucket, say what its heartbeats say? */
-function sameAs(rows: readonly RollupRow[], { counts, latencies }: Sums): boolean {
-  const sum = (read: (row: RollupRow) => number | null) => rows.reduce((total, row) => total + (read(row) ?? 0), 0)
-  const told = [
-    sum((r) => r.up),
-    sum((r) => r.down),
-    sum((r) => r.degraded),
-    sum((r) => r.started),
-    sum((r) => r.logged)
-  ]
-  if (told.some((n, i) => n !== counts[i]) || sum((r) => r.latency_n) !== latencies.length) return false
-  if (latencies.length === 0) return rows.every((row) => row.latency_slots.length === 0 && row.latency_sum === null)
-  const sorted = [...latencies].sort((a, b) => a - b)
-  const [min, max] = [sorted[0] as number, sorted.at(-1) as number]
-  const lows = rows.flatMap((row) => row.latency_min ?? [])
-  const highs = rows.flatMap((row) => row.latency_max ?? [])
-  if (Math.min(...lows) !== min || Math.max(...highs) !== max) return false
-  const exact = latencies.reduce((total, one) => total + one, 0)
-  if (
-    !near(
-      sum((r) => r.latency_sum),
-      exact,
-      1e-9
-    )
-  )
-    return false
-  const slots = slotsOf(rows)
-  return [0.5, 0.95, 0.99].every((share) => {
-    const wanted = sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] as number
+/** Is what is told of a bucket or a window what these heartbeats say? */
+function sameAs({ heartbeats, latency }: Pick<Bucket, 'heartbeats' | 'latency'>, beats: readonly RawBeat[]): boolean {
+  const counts = RECORD_STATUSES.map((one) => beats.filter(({ status = 'up' }) => status === one).length)
+  if (RECORD_STATUSES.some((status, i) => heartbeats[status] !== counts[i])) return false
+  const sorted = beats
+    .flatMap(({ status, latency = 1 }) => (status === 'up' || status === 'degraded' ? (latency ?? []) : []))
+    .sort((a, b) => a - b)
+  if (latency === null || sorted.length === 0) return latency === null && sorted.length === 0
+  const exact = sorted.reduce((total, one) => total + one, 0) / sorted.length
+  const { count, mean, min, max, p50, p95, p99 } = latency
+  if (count !== sorted.length || min !== sorted[0] || max !== sorted.at(-1) || !near(mean, exact, 1e-9)) return false
+  const shares = [0.5, 0.95, 0.99]
+  return [p50, p95, p99].every((told, i) => {
+    const wanted = sorted[Math.ceil((shares[i] as number) * sorted.length) - 1] as number
     // What is quicker than a hundredth of a millisecond counts as that.
-    return near(percentile(slots, share, min, max), wanted, 0.0201) || Math.max(wanted, 0.01) <= 0.01
+    return near(told, wanted, 0.0201) || (wanted <= 0.01 && told <= 0.01)
   })
 }
 
@@ -98,22 +69,28 @@ const beatsArbitrary = fc.uniqueArray(
   { selector: (beat) => beat.timestamp, maxLength: 300 }
 )
 
-test('every layer says what its heartbeats say, rolled up or not yet', async (t) => {
+test('every layer says what its heartbeats say, and every window too, rolled up or not yet', async (t) => {
   const { stores, tenant } = await sceneOf(t)
   const { db } = stores
   const { organizationId } = tenant
+  const end = START + 3 * DAY
+  const [rolls, hours] = [fc.integer({ min: 0, max: 2 * 24 * 12 + 18 }), fc.integer({ min: 0, max: 50 })]
   await fc.assert(
-    fc.asyncProperty(beatsArbitrary, fc.integer({ min: 0, max: 2 * 24 * 12 + 18 }), async (beats, rolled) => {
-      const monitorKey = await keyOf(stores, await tenant.addMonitor())
+    fc.asyncProperty(beatsArbitrary, rolls, hours, async (beats, rolled, hour) => {
+      const key = await keyOf(stores, await tenant.addMonitor())
       await beginRollups(stores, START)
-      await putHeartbeats(stores, monitorKey, beats)
+      await putHeartbeats(stores, key, beats)
       await rollUp({ db, clock: () => START + rolled * 5 * MINUTE + MINUTE })
       for (const rollup of ROLLUPS) {
-        const rows = await listRollups(db, { organizationId, monitorKey, rollup, from: START, to: START + 3 * DAY })
-        const wanted = bucketsOf(beats, rollup)
-        const got = group(rows)
-        if (got.size !== wanted.size) return false
-        for (const [at, sums] of wanted) if (!sameAs(got.get(at) ?? [], sums)) return false
+        const step = BUCKET_MS[rollup]
+        const begin = Math.floor((START + hour * HOUR) / step) * step
+        const monitor = { key, state: 'up' as const, created_at: new Date(START) }
+        const scope = { organizationId, monitor, rollup, from: begin, to: end, now: end }
+        const { whole, buckets } = await summarize(db, scope, begin, end)
+        const wanted = beats.filter(({ timestamp }) => timestamp >= begin)
+        const byBucket = bucketsOf(wanted, step)
+        if (!sameAs(whole, wanted)) return false
+        if (!buckets.every((bucket) => sameAs(bucket, byBucket.get(bucket.at) ?? []))) return false
       }
       return true
     }),
@@ -121,11 +98,28 @@ test('every layer says what its heartbeats say, rolled up or not yet', async (t)
   )
 })
 
-function group(rows: readonly RollupRow[]): Map<number, RollupRow[]> {
-  const groups = new Map<number, RollupRow[]>()
-  for (const row of rows) groups.set(row.at.getTime(), [...(groups.get(row.at.getTime()) ?? []), row])
-  return groups
-}
+test('the percentiles of buckets written without them are those of their histograms', async (t) => {
+  const { stores, tenant, key, rollUntil } = await sceneOf(t)
+  const { db } = stores
+  const { organizationId } = tenant
+  await putHeartbeats(
+    stores,
+    key,
+    Array.from({ length: 100 }, (_, i) => ({ timestamp: START + i, latency: i }))
+  )
+  await rollUntil(START + DAY)
+  const monitor = { key, state: 'up' as const, created_at: new Date(START) }
+  const scope = { organizationId, monitor, rollup: '1h' as const, from: START, to: START + HOUR, now: START + DAY }
+  const read = () => summarize(db, scope, START, START + HOUR)
+  const told = await read()
+  t.match(told.buckets, [{ latency: { p50: 49.194, p99: 97.111 } }])
+  await db.query('update rollups_1h set p50_slot = 0, p95_slot = 0, p99_slot = 0')
+  t.match(await read(), { buckets: [{ latency: { p50: 0.01 } }] }, 'they are not read at all otherwise')
+  for (const before of ['null', '99']) {
+    await db.query(`update rollups_1h set ranked_n = ${before}`)
+    t.same(await read(), told)
+  }
+})
 
 test('rolling up again changes nothing, and any number of workers do it once', async (t) => {
   const { stores, keys, rollUntil } = await sceneOf(t, 3)
