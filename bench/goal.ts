@@ -5,3 +5,8 @@ export interface Goal {
   measured: string
   met: boolean
 }
+
+/** At most so many milliseconds. */
+export function within(what: string, most: number, value: number, more = ''): Goal {
+  return { what, wanted: `≤ ${most} ms`, measured: `${value.toFixed(1)} ms${more}`, met: value <= most }
+}

@@ -1,16 +1,15 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { bucketSpan, summarize } from '../api/history/buckets.ts'
 import { connectDb, type Database } from '../shared/db.ts'
 import { StartupError } from '../shared/env.ts'
 import { createLog } from '../shared/log.ts'
-import { dropHeartbeatDays } from '../shared/store/heartbeat-days.ts'
 import { type HistoryPage, type HistoryRow, listHeartbeats } from '../shared/store/heartbeats.ts'
 import { findMonitor } from '../shared/store/monitors.ts'
 import { rollUp } from '../worker/rollup.ts'
 import { readConfig } from './config.ts'
+import { type Dropping, dropGoals, measureDrop, timed } from './drop.ts'
 import { type FleetMonitor, readFleetMonitors } from './fleet.ts'
-import type { Goal } from './goal.ts'
+import { type Goal, within } from './goal.ts'
 import { DAY_MS, loadHistory, loadRollups, MONITORS, PER_DAY, ROLLED_MONITORS } from './history-load.ts'
 import { median } from './measure.ts'
 import { checkpoint, type Ground, prepareGround } from './setup.ts'
@@ -23,8 +22,6 @@ import { checkpoint, type Ground, prepareGround } from './setup.ts'
 const DAYS = 5
 const RUNS = 100
 const PAGE = 1000
-/** How long others read and write before a day is dropped. */
-const QUIET_MS = 2000
 
 export interface HistoryFigures {
   rows: number
@@ -104,61 +101,13 @@ async function readRollups(db: Database, api: Database, now: number, rollup: key
   })
 }
 
-/** Does it again and again until told to stop, and resolves to the longest time that it took, in milliseconds. */
-async function longestOf(work: () => Promise<unknown>, goOn: () => boolean): Promise<number> {
-  let longest = 0
-  while (goOn()) longest = Math.max(longest, await timed(work))
-  return longest
-}
-
-interface Dropping {
-  /** How long the whole took. */
-  whole: number
-  /** The longest that a reader or a writer of other days took meanwhile, and in as long a time before it. */
-  beside: number
-  before: number
-}
-
-/** Drops the first day while others read and write the days after it. */
-async function measureDrop(db: Database, day: number, chosen: Chosen): Promise<Dropping> {
-  const newest = (await db.query<{ at: Date }>('select max("timestamp") as at from heartbeats'))[0]?.at as Date
-  let place = 0
-  const read = () =>
-    db.query('select status, latency from heartbeats where monitor_key = $1 and "timestamp" >= $2', [
-      chosen(place++ % RUNS).key,
-      new Date(newest.getTime() - 3_600_000)
-    ])
-  const write = () =>
-    db.query(
-      `insert into heartbeats (monitor_key, "timestamp", latency, received_at, source_id, organization_id, status)
-       values (0, $1::timestamptz - $2 * interval '1 microsecond', 1, now(), gen_random_uuid(), gen_random_uuid(), 0)`,
-      [newest, place++]
-    )
-  const whileDoing = async (work: () => Promise<unknown>) => {
-    let goOn = true
-    const others = Promise.all([read, write].map((one) => longestOf(one, () => goOn)))
-    const took = await timed(work)
-    goOn = false
-    return { took, longest: Math.max(...(await others)) }
-  }
-  const { longest: before } = await whileDoing(() => sleep(QUIET_MS))
-  const { took: whole, longest: beside } = await whileDoing(() => dropHeartbeatDays(db, day + 1))
-  return { whole, beside, before }
-}
-
-async function timed(work: () => Promise<unknown>): Promise<number> {
-  const began = performance.now()
-  await work()
-  return performance.now() - began
-}
-
 /** Loads `days` of heartbeats up to the last midnight, and drops the first of them at the end. */
-export async function measureHistory({ db, databaseUrl }: Ground, days = DAYS): Promise<HistoryFigures> {
-  await loadHistory(db, days)
-  return measureLoaded(db, databaseUrl, days)
+export async function measureHistory(ground: Ground, days = DAYS): Promise<HistoryFigures> {
+  await loadHistory(ground.db, days)
+  return measureLoaded(ground, days)
 }
 
-async function measureLoaded(db: Database, databaseUrl: string, days: number): Promise<HistoryFigures> {
+async function measureLoaded({ db, databaseUrl, dir }: Ground, days: number): Promise<HistoryFigures> {
   const api = connectDb({ url: databaseUrl, role: 'pulsegate_api', log: createLog('bench', 'error') })
   try {
     const monitors = await readFleetMonitors(db, MONITORS)
@@ -176,7 +125,7 @@ async function measureLoaded(db: Database, databaseUrl: string, days: number): P
       hours: await readRollups(db, api, midnight, '1h'),
       days: await readRollups(db, api, midnight, '1d')
     }
-    const drop = await measureDrop(db, today - days, chosen)
+    const drop = await measureDrop(db, { day: today - days, dir, keyOf: (run) => chosen(run % RUNS).key })
     // No hour ends with it.
     const bucket = midnight - 600_000
     // As the worker would have noted it: the heartbeats were loaded past it.
@@ -196,12 +145,6 @@ async function measureLoaded(db: Database, databaseUrl: string, days: number): P
 export function historyGoals(figures: HistoryFigures): Goal[] {
   const ms = (value: number) => `${value.toFixed(1)} ms`
   const { rows, rawOurs, rawBare, hours, days, drop, rollBucket } = figures
-  const within = (what: string, most: number, value: number, more = ''): Goal => ({
-    what,
-    wanted: `≤ ${most} ms`,
-    measured: `${ms(value)}${more}`,
-    met: value <= most
-  })
   return [
     {
       what: `one monitor’s 24 h of raw heartbeats out of ${(rows / 1e6).toFixed(0)} million rows, of the bare SQL’s time`,
@@ -211,13 +154,7 @@ export function historyGoals(figures: HistoryFigures): Goal[] {
     },
     within('a summary of 90 days with a bucket for each hour', 20, hours),
     within('a summary of 90 days with a bucket for each day', 20, days),
-    within(
-      'dropping a day of 10 million rows: the longest that a read or a write of another day takes meanwhile',
-      100,
-      drop.beside,
-      ` (before it ${ms(drop.before)})`
-    ),
-    within('dropping a day of 10 million rows: the whole of it, files and all', 100, drop.whole),
+    ...dropGoals(drop),
     within(
       `rolling up five minutes of ${MONITORS.toLocaleString('en-US')} monitors, every five minutes`,
       30_000,

@@ -1,12 +1,13 @@
 import { writeFileSync } from 'node:fs'
 import { StartupError } from '../shared/env.ts'
 import { measureCeilings } from './ceilings.ts'
-import { readConfig } from './config.ts'
+import { type BenchConfig, readConfig } from './config.ts'
 import { type HistoryFigures, measureHistory } from './history.ts'
 import { type IdleMemory, measureIdleMemory } from './idle.ts'
 import { measureKeyCheck } from './key-check.ts'
 import { type LoginRound, measureLogins } from './logins.ts'
 import { type Measurement, measurePipeline, median, type Shape } from './measure.ts'
+import { measurePagesApart } from './pages.ts'
 import { type Pipeline, startBarePipeline, startOurPipeline } from './pipelines.ts'
 import { type Figures, type Pair, renderReport } from './report.ts'
 import { type Ground, prepareGround } from './setup.ts'
@@ -135,7 +136,7 @@ async function measureReading(ground: Ground): Promise<HistoryFigures> {
   return history
 }
 
-async function measureAll(ground: Ground): Promise<Figures> {
+async function measureAll(ground: Ground): Promise<Omit<Figures, 'pages'>> {
   const keyCheck = await measureKeys(ground)
   const idle = await measureIdle(ground)
   const loads = await measurePipelines(ground)
@@ -149,17 +150,25 @@ async function measureAll(ground: Ground): Promise<Figures> {
   return { keyCheck, idle, ...loads, tls, states, signIns, sweep, history, versions: ground.versions }
 }
 
-async function bench(): Promise<void> {
+async function measureGround(config: BenchConfig): Promise<Omit<Figures, 'pages'>> {
   progress('starting PostgreSQL and Redis, inserting a fleet of agents')
-  const ground = await prepareGround(readConfig())
+  const ground = await prepareGround(config)
   try {
-    const report = renderReport(await measureAll(ground))
-    writeFileSync(REPORT, report)
-    progress(`written to ${REPORT}`)
-    process.stdout.write(`\n${report}`)
+    return await measureAll(ground)
   } finally {
     await ground.stop()
   }
+}
+
+async function bench(): Promise<void> {
+  const config = readConfig()
+  const figures = await measureGround(config)
+  progress('the dashboard, on stores of its own')
+  const pages = await measurePagesApart(config)
+  const report = renderReport({ ...figures, pages })
+  writeFileSync(REPORT, report)
+  progress(`written to ${REPORT}`)
+  process.stdout.write(`\n${report}`)
 }
 
 try {

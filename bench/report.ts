@@ -1,11 +1,13 @@
 import { arch, cpus, platform, totalmem } from 'node:os'
 import { type Ceilings, COPY_GROUPS } from './ceilings.ts'
-import { FLEET } from './fleet.ts'
+import { dropRatio } from './drop.ts'
 import type { Goal } from './goal.ts'
 import { type HistoryFigures, historyGoals } from './history.ts'
 import type { IdleMemory } from './idle.ts'
 import { LOGINS_PER_SECOND, type LoginRound, READS_PER_SECOND } from './logins.ts'
 import { CONNECTIONS, type Measurement, median, PROCESSES } from './measure.ts'
+import { notes, whole } from './notes.ts'
+import { type PagesFigures, pagesLines } from './pages.ts'
 import type { Ground } from './setup.ts'
 import { type StatesFigures, statesGoal } from './states.ts'
 import { MONITORS, type SweepFigures } from './sweep.ts'
@@ -33,6 +35,8 @@ export interface Figures {
   sweep: SweepFigures
   states: StatesFigures
   history: HistoryFigures
+  /** Or why there are none. */
+  pages: PagesFigures | string
   versions: Ground['versions']
 }
 
@@ -59,10 +63,6 @@ function ratio(pair: Pair<Measurement[]>, read: (result: Measurement) => number)
 const besideRatio = ({ alone, beside }: LoginRound) => beside.p99 / alone.p99
 const acked = (result: Measurement) => result.ackedPerSecond
 const persisted = (result: Measurement) => result.persistedPerSecond
-
-function whole(value: number): string {
-  return Math.round(value).toLocaleString('en-US')
-}
 
 function table(head: readonly string[], rows: ReadonlyArray<readonly string[]>): string {
   const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`
@@ -150,7 +150,8 @@ function otherRatios(figures: Figures): string[][] {
       'persisted per second, of raw COPY’s rows',
       (middle(figures.singles.ours, persisted) / ceiling(figures, copied)).toFixed(2)
     ],
-    ['ack p99 at 20,000/s, of the bare pipeline’s', ratio(figures.busy, (result) => result.p99).toFixed(2)]
+    ['ack p99 at 20,000/s, of the bare pipeline’s', ratio(figures.busy, (result) => result.p99).toFixed(2)],
+    dropRatio(figures.history.drop)
   ]
 }
 
@@ -218,6 +219,12 @@ function machine({ versions }: Figures): string {
   )
 }
 
+function dashboard({ pages }: Figures): string {
+  return typeof pages === 'string'
+    ? `Not measured. ${pages}`
+    : table(['what', 'wanted', 'measured', 'met'], pagesLines(pages))
+}
+
 /** A line only where something was noted. */
 function reopenedLine(figures: Figures): string {
   const results = lines(figures).flatMap((line) => line.results)
@@ -228,7 +235,6 @@ function reopenedLine(figures: Figures): string {
 
 /** docs/benchmarks.md: ratios first, since they hold on other machines; absolute figures after them. */
 export function renderReport(figures: Figures): string {
-  const { idle } = figures
   return `# Benchmarks
 
 Made by \`npm run bench\`; do not edit. Compare figures of one run only: absolute rates move by a quarter between runs.
@@ -241,6 +247,10 @@ ${table(
   ['goal', 'wanted', 'measured', 'met'],
   goals(figures).map((goal) => [goal.what, goal.wanted, goal.measured, goal.met ? 'yes' : '**no**'])
 )}
+
+## The dashboard
+
+${dashboard(figures)}
 
 ## Other ratios
 
@@ -261,27 +271,6 @@ ${table(['load', 'pipeline', ...PROCESSES, 'sum'], cpuRows(figures))}
 
 ${table(['ceiling', 'per second'], ceilingRows(figures))}
 
-## How the figures are taken
-
-- The load: 1,000 agents, each with a socket and ${FLEET.monitorsPerAgent} monitors of its own, among ${whole(FLEET.agents)} agents and ${whole(
-    FLEET.agents * FLEET.monitorsPerAgent
-  )} monitors of ${FLEET.organizations} organizations. "As fast as it goes" keeps 16 frames of each socket unacknowledged.
-- Sockets are plain (\`TLS_MODE=proxy\`). The generator is a process of its own on raw TCP sockets with ready-made frames.
-- *ours*: \`gateway/main.js\` and \`worker/main.js\` as they are, with authentication, validation and state. *bare*: the same
-  frames through uWebSockets.js → \`JSON.parse\` → one BullMQ job per 500 heartbeats or 5 ms → binary COPY, and nothing else.
-- acked: acknowledged while the load ran; the job is then in Redis and on disk. persisted: rows in the table, counted from
-  the first frame until the queue is empty. A run in which acknowledged heartbeats and rows differ by one fails the bench.
-- Time to the acknowledgement at a fixed rate counts from the moment a frame was due, so a stall hides nothing, not even
-  one of the generator; "from the write" leaves the generator's own delay out. The first 1.5 s are not counted.
-- CPU: user and system time of the process, from its \`/proc/<pid>/stat\`; for Postgres of all its processes.
-- Memory: growth of the gateway's memory in use from 2,000 to ${whole(idle.connections)} welcomed connections, divided by their number;
-  in use is resident memory less the empty part of the JavaScript heap, after a garbage collection. The whole process is read
-  without one, just after the last connection was opened.
-- Sign-ins: a process of the bench sends reads of 100 rows and sign-ins of ten people at fixed rates, each at any moment of its
-  share of the second, over connections that stay open; counted from when they were due. It shares the machine's cores.
-- States: the worker's writer alone, groups of 20,000 heartbeats of 10,000 monitors, with and without in turn, median of 5.
-- History: five days of ten million heartbeats, two of which a window of 24 hours touches, read as the API reads them (its role and
-  policies) by the same 100 monitors twice; the second time counts. While a day is dropped two others read and write.
-- Medians of 3 runs (frames of 10: 2, 2,000/s: 1), ours and bare in turn.
+${notes(figures.idle.connections)}
 ${reopenedLine(figures)}`
 }
