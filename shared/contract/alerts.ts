@@ -3,7 +3,7 @@ import { idField, idParamsSchema, nameField, nextCursorField, pageQuerySchema, t
 import { DONE_ANSWER, type Route } from './route.ts'
 
 /** What a channel may be told of. */
-export const CHANNEL_EVENTS = ['down', 'agent', 'degraded', 'unknown'] as const
+export const CHANNEL_EVENTS = ['down', 'agent', 'pending', 'degraded', 'unknown'] as const
 export type ChannelEvent = (typeof CHANNEL_EVENTS)[number]
 
 /** Channels of one organization. */
@@ -21,7 +21,7 @@ const urlField = z
   .meta({ description: 'Where messages are posted to. Private addresses are refused.' })
 const eventsField = z.array(z.enum(CHANNEL_EVENTS)).min(1).max(CHANNEL_EVENTS.length).meta({
   description:
-    'down: outages and their end. agent: an agent was lost or is back. degraded: into and out of that state. unknown: nothing is known of a monitor, for another reason than its agent.'
+    'down: outages and their end. agent: an agent was lost or is back. pending: a monitor still waits for its first heartbeat after three days; told once. degraded: into and out of that state. unknown: nothing is known of a monitor, for another reason than its agent.'
 })
 
 export const createChannelBodySchema = z
@@ -29,7 +29,7 @@ export const createChannelBodySchema = z
     kind: kindField,
     name: nameField(200),
     url: urlField,
-    events: eventsField.default(['down', 'agent'])
+    events: eventsField.default(['down', 'agent', 'pending'])
   })
   .meta({ id: 'NewChannel' })
 

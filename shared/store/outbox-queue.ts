@@ -140,12 +140,12 @@ export async function endForgotten(db: Queryable, now: Date): Promise<void> {
   )
 }
 
-/** System-wide. What is not over is kept. Returns how many went, at most `limit`. */
+/** System-wide. What is not over is kept, and so is what is told only once. Returns how many went, at most `limit`. */
 export async function deleteOldAlerts(db: Queryable, before: Date, limit: number): Promise<number> {
   const rows = await db.query(
     `delete from alert_outbox where id in (
        select id from alert_outbox
-       where created_at < $1 and status in ('told', 'dropped') and (ended_at is not null or not opens or event in ('degraded', 'unknown'))
+       where created_at < $1 and status in ('told', 'dropped') and event <> 'pending' and (ended_at is not null or not opens or event in ('degraded', 'unknown'))
        limit $2)
      returning id`,
     [before, limit]

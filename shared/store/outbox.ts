@@ -13,7 +13,7 @@ export interface NotedTransition {
   readonly reason: string
 }
 
-export type AlertEvent = 'down' | 'degraded' | 'unknown' | 'agent'
+export type AlertEvent = 'down' | 'degraded' | 'unknown' | 'agent' | 'pending'
 export type AlertStatus = 'due' | 'held' | 'muted' | 'dropped' | 'told'
 
 /** A row to be written; `id` is made by the application. */

@@ -27,7 +27,13 @@ t.test('the secret of a channel is shown once, and is sealed where it is kept', 
   const { status, body } = await create()
   const { id, secret = '' } = body as Channel
   t.equal(status, 201)
-  t.match(body, { kind: 'webhook', name: 'Chat', url: receiver.url, events: ['down', 'agent'], enabled: true })
+  t.match(body, {
+    kind: 'webhook',
+    name: 'Chat',
+    url: receiver.url,
+    events: ['down', 'agent', 'pending'],
+    enabled: true
+  })
   t.match(secret, /^whsec_[\w+/]{43}=$/)
   t.notOk('secret' in ((await api.call('GET', `/v1/alerts/channels/${id}`, { as: alice.jwt })).body as object))
   const [row] = await stores.db.query<{ secret_sealed: Buffer }>(

@@ -37,7 +37,7 @@ t.test('a webhook is made, its secret is shown once and verifies a test call', o
   await dialog.getByRole('button', { name: 'I have saved it' }).click()
   await dialog.waitFor({ state: 'detached' })
   const card = page.getByRole('listitem').filter({ hasText: 'On call' })
-  t.match(await card.innerText(), /Healthy.*Outages, Agents, Degraded/s)
+  t.match(await card.innerText(), /Healthy.*Outages, Agents, Never heard of, Degraded/s)
 
   await card.getByRole('button', { name: 'Send a test' }).click()
   await card.getByText('The test call was taken').waitFor()
@@ -94,7 +94,7 @@ t.test('a webhook is changed, paused, given a new secret and deleted', options, 
   await charlie.open('/settings?section=webhooks')
   await page.getByRole('button', { name: 'Change' }).click()
   const dialog = page.getByRole('dialog')
-  for (const label of ['Outages', 'Agents']) await dialog.getByLabel(label).uncheck()
+  for (const label of ['Outages', 'Agents', 'Never heard of']) await dialog.getByLabel(label).uncheck()
   await dialog.getByRole('button', { name: 'Save' }).click()
   await dialog.locator('[aria-invalid=true], .mantine-CheckboxGroup-error').first().waitFor()
   await dialog.getByLabel('Outages').check()

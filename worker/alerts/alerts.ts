@@ -1,5 +1,6 @@
 import { deleteOldDeliveries } from '../../shared/store/deliveries.ts'
 import { deleteOldAlerts, endForgotten, settleAlerts, unmuteAlerts } from '../../shared/store/outbox-queue.ts'
+import { remindOfSilent } from '../../shared/store/reminders.ts'
 import { type DeliverDeps, Deliverer } from './deliver.ts'
 import { fanOut } from './fan-out.ts'
 
@@ -45,6 +46,7 @@ export function startAlerts(deps: DeliverDeps): { stop(): Promise<void> } {
     while (!stopped && (await fanOut(deps.db, new Date(deps.clock()))) > 0);
     while (!stopped && (await deliverer.begin()) > 0);
     if (now - cleanedAt >= CLEAN_MS) {
+      await remindOfSilent(deps.db, new Date(deps.clock()))
       await clean(deps)
       cleanedAt = now
     }

@@ -27,7 +27,7 @@ interface Options {
 
 function WebhookForm({ channel, onMade, onClose }: Options) {
   const queries = useQueryClient()
-  const { name = '', url = '', events = ['down', 'agent'] } = channel ?? {}
+  const { name = '', url = '', events = ['down', 'agent', 'pending'] } = channel ?? {}
   const form = useForm<Values>({ initialValues: { name, url, events } })
   const { fault, busy, onSubmit } = useSubmit(form, async (body) => {
     const made =

@@ -11,6 +11,11 @@ export const EVENTS = [
     label: 'Agents',
     description: 'An agent is lost, and it is back. One message for all its monitors.'
   },
+  {
+    value: 'pending',
+    label: 'Never heard of',
+    description: 'A monitor still waits for its first heartbeat after three days. Told once.'
+  },
   { value: 'degraded', label: 'Degraded', description: 'A monitor is degraded, and it is up again.' },
   { value: 'unknown', label: 'Unknown', description: 'Nothing is known of a monitor, and no agent is the cause.' }
 ] as const satisfies ReadonlyArray<{ value: ChannelEvent; label: string; description: string }>
@@ -34,6 +39,7 @@ export function messageInWords({ type, body }: Pick<Delivery, 'type' | 'body'>):
   // The worker made it from these very fields.
   const { monitor, transition, agent, presence } = JSON.parse(body) as Message
   if (monitor !== undefined && transition !== undefined) return `${monitor.name}: ${transition.from} → ${transition.to}`
+  if (monitor !== undefined) return `${monitor.name}: still waiting for its first heartbeat`
   return agent === undefined ? type : `Agent ${agent.name}: ${presence}`
 }
 
