@@ -2,6 +2,7 @@ import { t } from 'tap'
 import { join, signUp } from '../support/cast.ts'
 import { withoutChromium } from '../support/chromium.ts'
 import { siteFor } from '../support/site.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { isSigned, type ReceivedMessage, receiverFor } from '../support/webhook-receiver.ts'
 
 const options = { skip: withoutChromium }
@@ -112,7 +113,8 @@ t.test('a webhook is changed, paused, given a new secret and deleted', options, 
   await dialog.getByRole('button', { name: 'Make a new one' }).click()
   t.match((await dialog.getByLabel('secret', { exact: true }).innerText()).trim(), SECRET)
   await dialog.getByRole('button', { name: 'I have saved it' }).click()
-  await dialog.waitFor({ state: 'detached' })
+  // The one that asked for it may still be fading out.
+  await waitFor(async () => (await dialog.count()) === 0)
   await card.getByRole('button', { name: 'Delete' }).click()
   await dialog.getByRole('button', { name: 'Delete' }).click()
   await page.getByText('Nobody is told of outages yet').waitFor()
