@@ -12,7 +12,7 @@ import {
   steadyCode
 } from '../shared/store/monitor-states.ts'
 import { ballotOf, isSplit } from '../shared/vote.ts'
-import type { Group } from './group.ts'
+import { type Group, rowsOf } from './group.ts'
 import { advance, type Beat, isLive, type MonitorStatus, type Rules } from './monitor-state.ts'
 
 /** What the heartbeats of a group change. */
@@ -28,50 +28,64 @@ export interface Folded {
   resumed: ResumedByHeartbeat[]
 }
 
-/** The source that told all these rows, when they may be settled without the fold, else null. */
-function soleSource(group: Group, rows: readonly number[]): string | null {
-  const first = rows[0] as number
-  const status = group.statuses[first] as number
-  const source = group.sources[first] as number
-  const sourceId = group.sourceIds[source] as string
-  if (status >= HEARTBEAT_STATUSES.length) return null
-  if (group.rids.size > 0 && rows.some((row) => group.rids.has(row))) return null
+/** Did one source tell all these rows, so that they may be settled without the fold? */
+function tellTheSame(group: Group, from: number, to: number): boolean {
+  const { statuses, sources, sourceIds, bySocket, timestamps, receivedAt, rids } = group
+  const source = sources[from] as number
+  if ((statuses[from] as number) >= HEARTBEAT_STATUSES.length) return false
   let last = Number.NEGATIVE_INFINITY
-  for (const row of rows) {
-    const timestamp = group.timestamps[row] as number
-    const other = group.sources[row] as number
-    if (timestamp <= last || group.statuses[row] !== status) return null
+  for (let row = from; row < to; row++) {
+    const timestamp = timestamps[row] as number
+    const other = sources[row] as number
+    if (timestamp <= last || statuses[row] !== statuses[from] || (rids.size > 0 && rids.has(row))) return false
     // Young enough to be live whatever the monitor's interval.
-    if ((group.receivedAt[row] as number) - timestamp > LIVE_MS) return null
-    if (group.sourceIds[other] !== sourceId || group.bySocket[other] !== group.bySocket[source]) return null
+    if ((receivedAt[row] as number) - timestamp > LIVE_MS) return false
+    // Each job names its sources anew.
+    if (other !== source && (sourceIds[other] !== sourceIds[source] || bySocket[other] !== bySocket[source]))
+      return false
     last = timestamp
   }
-  return sourceId
+  return true
 }
 
 /**
- * What the database is asked about the rows of one monitor. They name their source when they have only one, one status,
- * each newer than the one before, and all are young: then they may only go on saying what was said.
+ * What the database is asked about the rows of each monitor. They name their source when they have only one, one status,
+ * each newer than the one before, and all are young: then they may only go on saying what was said. Only the fold reads a
+ * monitor's organization, so none is named where that is not known (`isKnown`) either.
  */
-export function beatsOfMonitor(group: Group, monitorKey: number, rows: readonly number[]): MonitorBeats {
-  const first = rows[0] as number
-  const last = rows[rows.length - 1] as number
-  let received = 0
-  for (const row of rows) received = Math.max(received, group.receivedAt[row] as number)
-  return {
-    monitorKey,
-    sourceId: soleSource(group, rows),
-    steady: steadyCode(group.statuses[first] as number, group.bySocket[group.sources[first] as number] as boolean),
-    first: group.timestamps[first] as number,
-    last: group.timestamps[last] as number,
-    received
+export function beatsOf(
+  group: Group,
+  sourceIds: readonly Buffer[],
+  isKnown: (monitorKey: number) => boolean
+): MonitorBeats {
+  const count = group.monitorKeys.length
+  const beats: MonitorBeats = {
+    monitorKeys: group.monitorKeys,
+    sourceIds: [],
+    steady: new Uint8Array(count),
+    first: new Float64Array(count),
+    last: new Float64Array(count),
+    received: new Float64Array(count)
   }
+  for (let place = 0; place < count; place++) {
+    const [from, to] = rowsOf(group, place)
+    const source = group.sources[from] as number
+    const settles = isKnown(group.monitorKeys[place] as number) && tellTheSame(group, from, to)
+    beats.sourceIds.push(settles ? (sourceIds[source] as Buffer) : null)
+    beats.steady[place] = steadyCode(group.statuses[from] as number, group.bySocket[source] as boolean)
+    beats.first[place] = group.timestamps[from] as number
+    beats.last[place] = group.timestamps[to - 1] as number
+    let received = 0
+    for (let row = from; row < to; row++) received = Math.max(received, group.receivedAt[row] as number)
+    beats.received[place] = received
+  }
+  return beats
 }
 
 /** The rows of one monitor as beats, oldest first; marks that never change a state (start, log) are left out. */
-function beatsOf(group: Group, rows: readonly number[]): Beat[] {
+function toBeats(group: Group, from: number, to: number): Beat[] {
   const beats: Beat[] = []
-  for (const row of rows) {
+  for (let row = from; row < to; row++) {
     const status = RECORD_STATUSES[group.statuses[row] as number]
     if (status !== 'up' && status !== 'down' && status !== 'degraded') continue
     const source = group.sources[row] as number
@@ -150,9 +164,9 @@ function toChange(row: MonitorStateRow, status: MonitorStatus): MonitorStateChan
  * Begins and ends of runs. An end without an id is told only while a run is open: nearly every heartbeat would be one. So a
  * beginning that comes after its end is known by the newest heartbeat.
  */
-function foldRuns(group: Group, row: MonitorStateRow, rows: readonly number[], into: Folded): void {
+function foldRuns(group: Group, row: MonitorStateRow, [from, to]: [number, number], into: Folded): void {
   let running = row.running
-  for (const index of rows) {
+  for (let index = from; index < to; index++) {
     const status = RECORD_STATUSES[group.statuses[index] as number]
     const rid = group.rids.get(index) ?? ''
     const at = group.timestamps[index] as number
@@ -180,19 +194,20 @@ class Past {
   }
 }
 
-/** Folds the rows of one monitor into its locked state. */
+/** Folds the rows of one monitor, of the group's `place`, into its locked state. */
 export function foldMonitor(
   group: Group,
   row: MonitorStateRow,
-  rows: readonly number[],
+  place: number,
   resumeOnPing: boolean,
   into: Folded
 ): void {
+  const [from, to] = rowsOf(group, place)
   const status = toStatus(row)
   const rules = { ...rulesOf(row), resumeOnPing }
   const before = JSON.stringify(status.liveSources)
   const past = new Past()
-  for (const beat of beatsOf(group, rows)) {
+  for (const beat of toBeats(group, from, to)) {
     // One of several sources may come late and be live still.
     if (!isLive(status, beat, rules.windowMs) || beat.timestamp < status.stateSince) past.note(beat.timestamp)
     const transition = advance(status, beat, rules)
@@ -210,8 +225,8 @@ export function foldMonitor(
     })
   }
   into.past.push(...past.spans(row.monitor_key))
-  if (row.max_runtime_seconds !== null) foldRuns(group, row, rows, into)
-  const newest = rows.reduce((most, index) => Math.max(most, group.timestamps[index] as number), 0)
+  if (row.max_runtime_seconds !== null) foldRuns(group, row, [from, to], into)
+  const newest = group.timestamps.subarray(from, to).reduce((most, at) => Math.max(most, at), 0)
   if (newest > (status.lastHeartbeatAt ?? 0)) into.records.push({ monitorKey: row.monitor_key, at: newest })
   // Every live heartbeat leaves its mark there; without one nothing else can have changed.
   if (JSON.stringify(status.liveSources) !== before) into.changes.push(toChange(row, status))

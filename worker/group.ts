@@ -1,10 +1,16 @@
 import { type IngestJob, isIngestJob } from '../shared/ingest/job.ts'
 import { RECORD_STATUSES } from '../shared/protocol/heartbeat.ts'
 
-/** Heartbeats of several jobs as one, in columns and sorted by monitor, for one transaction. Times are epoch ms. */
+/**
+ * Heartbeats of several jobs as one, in columns, for one transaction: monitor by monitor by ascending key, and those of a
+ * monitor in the order of arrival. Times are epoch ms.
+ */
 export interface Group {
   readonly size: number
+  /** Each monitor once. */
   readonly monitorKeys: Float64Array
+  /** Where the rows of each monitor begin, and at last where all end. */
+  readonly starts: Int32Array
   readonly timestamps: Float64Array
   readonly receivedAt: Float64Array
   /** Index in RECORD_STATUSES. */
@@ -19,8 +25,11 @@ export interface Group {
   /** Ids of runs, of the few rows that name one. */
   readonly rids: Map<number, string>
   readonly messages: Map<number, string>
-  /** Rows of each monitor in the order of arrival, by ascending monitor key. */
-  readonly rowsByMonitor: Map<number, number[]>
+}
+
+/** The rows of a monitor, `place` being its place in `monitorKeys`: from the first to before the last. */
+export function rowsOf(group: Group, place: number): [from: number, to: number] {
+  return [group.starts[place] as number, group.starts[place + 1] as number]
 }
 
 /** The days (epoch days, UTC) that a group touches. */
@@ -53,21 +62,47 @@ export function faultOf(data: unknown): string | null {
   return null
 }
 
-function sortRows(monitorKeys: Float64Array): Map<number, number[]> {
-  const unsorted = new Map<number, number[]>()
-  for (let row = 0; row < monitorKeys.length; row++) {
-    const key = monitorKeys[row] as number
-    const rows = unsorted.get(key)
-    if (rows === undefined) unsorted.set(key, [row])
-    else rows.push(row)
+/** Where every row goes, job after job, and what that makes of the group. */
+function arrange(
+  jobs: readonly IngestJob[],
+  size: number
+): Pick<Group, 'monitorKeys' | 'starts'> & { rows: Int32Array } {
+  const found = new Map<number, number>()
+  const counts: number[] = []
+  const monitors = new Int32Array(size)
+  let at = 0
+  for (const job of jobs) {
+    for (const key of job.m) {
+      let monitor = found.get(key)
+      if (monitor === undefined) {
+        monitor = found.size
+        found.set(key, monitor)
+        counts.push(0)
+      }
+      counts[monitor] = (counts[monitor] as number) + 1
+      monitors[at++] = monitor
+    }
   }
-  return new Map([...unsorted].sort(([a], [b]) => a - b))
+  const monitorKeys = Float64Array.from(found.keys()).sort()
+  const starts = new Int32Array(monitorKeys.length + 1)
+  const next = new Int32Array(monitorKeys.length)
+  for (let place = 0; place < monitorKeys.length; place++) {
+    const monitor = found.get(monitorKeys[place] as number) as number
+    next[monitor] = starts[place] as number
+    starts[place + 1] = (starts[place] as number) + (counts[monitor] as number)
+  }
+  const rows = monitors.map((monitor) => {
+    const row = next[monitor] as number
+    next[monitor] = row + 1
+    return row
+  })
+  return { monitorKeys, starts, rows }
 }
 
 /** Puts sound jobs (`faultOf` is null) together. */
 export function mergeJobs(jobs: readonly IngestJob[]): Group {
   const size = jobs.reduce((sum, job) => sum + job.m.length, 0)
-  const monitorKeys = new Float64Array(size)
+  const { monitorKeys, starts, rows } = arrange(jobs, size)
   const timestamps = new Float64Array(size)
   const receivedAt = new Float64Array(size)
   const statuses = new Uint8Array(size)
@@ -84,21 +119,22 @@ export function mergeJobs(jobs: readonly IngestJob[]): Group {
       sourceIds.push(sourceId)
       bySocket.push(way === 'socket')
     }
-    for (const [row, rid] of job.rids ?? []) rids.set(start + row, rid)
-    for (const [row, text] of job.texts) messages.set(start + row, text)
-    monitorKeys.set(job.m, start)
-    statuses.set(job.s, start)
+    for (const [i, rid] of job.rids ?? []) rids.set(rows[start + i] as number, rid)
+    for (const [i, text] of job.texts) messages.set(rows[start + i] as number, text)
     for (let i = 0; i < job.m.length; i++) {
-      timestamps[start + i] = job.base + (job.t[i] as number)
-      receivedAt[start + i] = job.base + (job.r[i] as number)
-      latencies[start + i] = job.l[i] ?? Number.NaN
-      sources[start + i] = firstSource + (job.x[i] as number)
+      const row = rows[start + i] as number
+      timestamps[row] = job.base + (job.t[i] as number)
+      receivedAt[row] = job.base + (job.r[i] as number)
+      statuses[row] = job.s[i] as number
+      latencies[row] = job.l[i] ?? Number.NaN
+      sources[row] = firstSource + (job.x[i] as number)
     }
     start += job.m.length
   }
   return {
     size,
     monitorKeys,
+    starts,
     timestamps,
     receivedAt,
     statuses,
@@ -107,7 +143,6 @@ export function mergeJobs(jobs: readonly IngestJob[]): Group {
     sourceIds,
     bySocket,
     rids,
-    messages,
-    rowsByMonitor: sortRows(monitorKeys)
+    messages
   }
 }

@@ -2,25 +2,26 @@ import type { Transaction } from '../shared/db.ts'
 import { insertDirtySpans } from '../shared/store/rollup-dirty.ts'
 import { readRollupState } from '../shared/store/rollup-state.ts'
 import { BUCKET_MS, type Span } from '../shared/store/rollups.ts'
-import type { Group } from './group.ts'
+import { type Group, rowsOf } from './group.ts'
 
 const STEP = BUCKET_MS['5m']
 
 /** For each monitor the buckets from its oldest to its newest heartbeat before `closedUntil` (epoch ms). */
 export function lateSpans(group: Group, closedUntil: number): Span[] {
   const spans: Span[] = []
-  for (const [monitorKey, rows] of group.rowsByMonitor) {
+  group.monitorKeys.forEach((monitorKey, place) => {
+    const [from, to] = rowsOf(group, place)
     let first = Number.POSITIVE_INFINITY
     let last = Number.NEGATIVE_INFINITY
-    for (const row of rows) {
+    for (let row = from; row < to; row++) {
       const timestamp = group.timestamps[row] as number
       if (timestamp >= closedUntil) continue
       if (timestamp < first) first = timestamp
       if (timestamp > last) last = timestamp
     }
-    if (last < first) continue
+    if (last < first) return
     spans.push({ monitorKey, from: Math.floor(first / STEP) * STEP, to: (Math.floor(last / STEP) + 1) * STEP })
-  }
+  })
   return spans
 }
 

@@ -6,7 +6,7 @@ import { formatTimestamp } from '../shared/protocol/timestamp.ts'
 import type { RedisClient } from '../shared/redis.ts'
 import { listMonitorNames, listMonitorNamesOf } from '../shared/store/live-monitors.ts'
 import type { NotedTransition } from '../shared/store/outbox.ts'
-import type { Group } from './group.ts'
+import { type Group, rowsOf } from './group.ts'
 
 interface Deps {
   db: Database
@@ -137,13 +137,14 @@ export class LivePublisher {
   /** All heartbeats of monitors that somebody named, of the others the newest. */
   #heartbeats(group: Group): Map<string, LiveEvent[]> {
     const events = new Map<string, LiveEvent[]>()
-    for (const [key, rows] of group.rowsByMonitor) {
+    for (const [place, key] of group.monitorKeys.entries()) {
       const monitor = this.#monitors.get(key)
       if (monitor === undefined) continue
+      const [from, to] = rowsOf(group, place)
       const named = this.#listened.get(monitor.organizationId)?.has(monitor.id) === true
       const list = events.get(monitor.organizationId) ?? []
       if (!named && list.length >= MAX_HEARTBEATS) continue
-      for (const row of named ? rows : rows.slice(-1)) list.push(toEvent(group, monitor.id, row))
+      for (let row = named ? from : to - 1; row < to; row++) list.push(toEvent(group, monitor.id, row))
       events.set(monitor.organizationId, list)
     }
     return events

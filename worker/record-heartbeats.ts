@@ -1,12 +1,12 @@
 import type { Database, Transaction } from '../shared/db.ts'
 import { insertResumedAudit } from '../shared/store/audit.ts'
-import { copyHeartbeats, mergeHeartbeats, RowEncoder, uuidBytes } from '../shared/store/heartbeat-rows.ts'
+import { uuidBytes } from '../shared/store/binary-format.ts'
+import { copyHeartbeats, mergeHeartbeats, RowEncoder } from '../shared/store/heartbeat-rows.ts'
 import { noteRuns } from '../shared/store/monitor-runs.ts'
 import {
   insertTransitions,
   listExistingMonitors,
-  type MonitorBeats,
-  type MonitorStateRow,
+  listMonitorStates,
   markRecords,
   type NewTransition,
   touchMonitorStates,
@@ -14,8 +14,8 @@ import {
 } from '../shared/store/monitor-states.ts'
 import { listResumingOnPing } from '../shared/store/monitor-switches.ts'
 import { recordAlerts } from '../shared/store/outbox.ts'
-import { beatsOfMonitor, type Folded, foldMonitor } from './fold.ts'
-import type { Group } from './group.ts'
+import { beatsOf, type Folded, foldMonitor } from './fold.ts'
+import { type Group, rowsOf } from './group.ts'
 import { noteLateHeartbeats } from './late-heartbeats.ts'
 import { repaintBlanks } from './repaint.ts'
 
@@ -27,6 +27,12 @@ export interface Recorded {
   /** Rows of monitors that were deleted before their heartbeats were written. */
   skipped: number
   transitions: readonly NewTransition[]
+}
+
+/** Rows as COPY takes them. */
+interface Encoded {
+  rows: number
+  bytes: Buffer
 }
 
 /** Monitors whose organization is remembered; past it all are read anew. */
@@ -49,34 +55,33 @@ export class Recorder {
 
   /** Fails with 23505 when `copy` meets a row that is there already, with 23514 when a day has no partition. */
   record(group: Group, path: WritePath): Promise<Recorded> {
-    const isNew = (monitorKey: number) => !this.#organizations.has(monitorKey)
-    const folds = this.#states || [...group.rowsByMonitor.keys()].some(isNew)
-    return this.#db.transaction((tx) => (folds ? this.#write(tx, group, path) : this.#writeRows(tx, group, path, null)))
+    // Between groups: the rows of one need all that was known when it began.
+    if (this.#organizations.size >= MAX_REMEMBERED) this.#organizations.clear()
+    const sourceIds = group.sourceIds.map(uuidBytes)
+    const folds = this.#states || !group.monitorKeys.every((key) => this.#organizations.has(key))
+    return this.#db.transaction(async (tx) => {
+      if (!folds) return this.#writeRows(tx, group, path, this.#encode(group, sourceIds))
+      return this.#write(tx, group, path, sourceIds)
+    })
   }
 
-  async #write(tx: Transaction, group: Group, path: WritePath): Promise<Recorded> {
-    const beats: MonitorBeats[] = []
-    for (const [monitorKey, rows] of group.rowsByMonitor) {
-      const found = beatsOfMonitor(group, monitorKey, rows)
-      // Only the fold reads a monitor's organization, which its rows need.
-      beats.push(this.#organizations.has(monitorKey) ? found : { ...found, sourceId: null })
-    }
-    const { count, unsettled } = await touchMonitorStates(tx, beats)
+  async #write(tx: Transaction, group: Group, path: WritePath, sourceIds: readonly Buffer[]): Promise<Recorded> {
+    const { monitorKeys } = group
+    const beats = beatsOf(group, sourceIds, (monitorKey) => this.#organizations.has(monitorKey))
+    // Encoded while the database works.
+    const [{ count, unsettled }, ahead] = await Promise.all([
+      touchMonitorStates(tx, beats),
+      this.#encode(group, sourceIds)
+    ])
     const { transitions, past } = await this.#fold(tx, group, unsettled)
-    const monitorKeys = [...group.rowsByMonitor.keys()]
     const existing = count === monitorKeys.length ? null : await listExistingMonitors(tx, monitorKeys)
-    const written = await this.#writeRows(tx, group, path, existing)
+    const isWhole = existing === null && ahead.rows === group.size
+    const written = await this.#writeRows(tx, group, path, isWhole ? ahead : this.#encode(group, sourceIds, existing))
     await repaintBlanks(tx, past)
     return { ...written, transitions }
   }
 
-  async #writeRows(
-    tx: Transaction,
-    group: Group,
-    path: WritePath,
-    existing: ReadonlySet<number> | null
-  ): Promise<Recorded> {
-    const { rows, bytes } = this.#encode(group, existing)
+  async #writeRows(tx: Transaction, group: Group, path: WritePath, { rows, bytes }: Encoded): Promise<Recorded> {
     if (rows > 0) {
       await noteLateHeartbeats(tx, group)
       await (path === 'copy' ? copyHeartbeats(tx, bytes) : mergeHeartbeats(tx, bytes))
@@ -84,15 +89,18 @@ export class Recorder {
     return { rows, skipped: group.size - rows, transitions: [] }
   }
 
-  /** The whole way for monitors, whose rows are locked. */
-  async #fold(tx: Transaction, group: Group, states: readonly MonitorStateRow[]): Promise<Folded> {
+  /** The whole way for monitors whose rows are locked. */
+  async #fold(tx: Transaction, group: Group, monitorKeys: readonly number[]): Promise<Folded> {
     const folded: Folded = { changes: [], transitions: [], runs: [], records: [], past: [], resumed: [] }
+    if (monitorKeys.length === 0) return folded
+    const states = await listMonitorStates(tx, monitorKeys)
     const paused = states.filter(({ state }) => state === 'paused').map(({ monitor_key }) => monitor_key)
     const resuming = paused.length === 0 ? new Set() : await listResumingOnPing(tx, paused)
+    const places = new Map(Array.from(group.monitorKeys, (key, place) => [key, place]))
     for (const state of states) {
       const { monitor_key: key } = state
       this.#remember(key, state.organization_id)
-      foldMonitor(group, state, group.rowsByMonitor.get(key) ?? [], resuming.has(key), folded)
+      foldMonitor(group, state, places.get(key) as number, resuming.has(key), folded)
     }
     if (folded.changes.length > 0) await updateMonitorStates(tx, folded.changes)
     if (folded.transitions.length > 0) {
@@ -106,25 +114,24 @@ export class Recorder {
   }
 
   #remember(monitorKey: number, organizationId: string): void {
-    if (this.#organizations.size >= MAX_REMEMBERED) this.#organizations.clear()
     if (!this.#organizations.has(monitorKey)) this.#organizations.set(monitorKey, uuidBytes(organizationId))
   }
 
   /**
-   * Encodes the rows monitor by monitor, which keeps the index writes together. `existing`: the monitors that are left, or
-   * null for all.
+   * The rows monitor by monitor, which keeps the index writes together. Left out are those of monitors whose organization is
+   * not known, and that are not among `existing` where that is told.
    */
-  #encode(group: Group, existing: ReadonlySet<number> | null): { rows: number; bytes: Buffer } {
+  #encode(group: Group, sourceIds: readonly Buffer[], existing: ReadonlySet<number> | null = null): Encoded {
     let messageBytes = 0
     for (const text of group.messages.values()) messageBytes += text.length * 3
     const encoder = new RowEncoder(group.size, messageBytes)
-    const sourceIds = group.sourceIds.map(uuidBytes)
-    let count = 0
-    for (const [monitorKey, rows] of group.rowsByMonitor) {
+    let rows = 0
+    for (const [place, monitorKey] of group.monitorKeys.entries()) {
       const organizationId = this.#organizations.get(monitorKey)
       if (organizationId === undefined || existing?.has(monitorKey) === false) continue
-      count += rows.length
-      for (const row of rows) {
+      const [from, to] = rowsOf(group, place)
+      rows += to - from
+      for (let row = from; row < to; row++) {
         encoder.add(
           monitorKey,
           group.timestamps[row] as number,
@@ -137,6 +144,6 @@ export class Recorder {
         )
       }
     }
-    return { rows: count, bytes: encoder.finish() }
+    return { rows, bytes: encoder.finish() }
   }
 }

@@ -1,5 +1,6 @@
 import type { Transaction } from '../db.ts'
 import type { HeartbeatStatus } from '../protocol/heartbeat.ts'
+import { int2Array, int8Array, timestamptzArray, uuidArray } from './binary-format.ts'
 
 export interface MonitorStateRow {
   monitor_key: number
@@ -26,27 +27,22 @@ export interface MonitorStateRow {
   max_runtime_seconds: number | null
 }
 
-/** Heartbeats of one monitor as the database is asked about them. Times are epoch ms. */
+/** Heartbeats as the database is asked about them: in columns, a line for each monitor, by ascending key. Times are epoch ms. */
 export interface MonitorBeats {
-  monitorKey: number
-  /** Who told them all, or null when the whole fold is needed anyway. */
-  sourceId: string | null
+  monitorKeys: Float64Array
+  /** Who told them all (16 bytes), or null when the whole fold is needed anyway. */
+  sourceIds: Array<Buffer | null>
   /** What they all say, by which way (`steadyCode`). */
-  steady: number
-  first: number
-  last: number
+  steady: Uint8Array
+  first: Float64Array
+  last: Float64Array
   /** Receive time of the last to arrive. */
-  received: number
+  received: Float64Array
 }
 
 /** As STEADY of a monitor that only goes on hearing the same. `status`: index in HEARTBEAT_STATUSES. */
 export function steadyCode(status: number, bySocket: boolean): number {
   return 2 * status + Number(bySocket)
-}
-
-/** A PostgreSQL array of values that need no quotes, so that the driver has none to look for. */
-function arrayOf(values: ReadonlyArray<number | string | null>): string {
-  return `{${values.map((value) => value ?? 'null').join(',')}}`
 }
 
 /**
@@ -64,66 +60,73 @@ const STEADY = `case when s.state = s.observed and s.streak = 0 and not s.runnin
   end`
 // Where others vote, one of them may have fallen silent meanwhile.
 const SAYS_THE_SAME = `s.last_source_id = u.source_id and u.steady = ${STEADY} and s.other_votes = '{}'`
-const GOES_ON = `s.last_heartbeat_at < to_timestamp(u.first / 1000) and ${SAYS_THE_SAME}`
+const GOES_ON = `s.last_heartbeat_at < u.first and ${SAYS_THE_SAME}`
 
-/**
- * The rows are locked in the order of their keys, so that two workers never wait for each other in a circle.
- */
+/** The rows are locked in the order of their keys, so that two workers never wait for each other in a circle. */
 const TOUCH = `
   with touched as (
     update monitor_states s
-    set last_heartbeat_at = case when ${GOES_ON} then to_timestamp(u.last / 1000) else s.last_heartbeat_at end,
-      last_received_at = case when ${GOES_ON} then greatest(s.last_received_at, to_timestamp(u.received / 1000))
-        else s.last_received_at end
+    set last_heartbeat_at = case when ${GOES_ON} then u.last else s.last_heartbeat_at end,
+      last_received_at = case when ${GOES_ON} then greatest(s.last_received_at, u.received) else s.last_received_at end
     from (
-      select * from unnest($1::bigint[], $2::uuid[], $3::smallint[], $4::float8[], $5::float8[], $6::float8[])
-        as u (monitor_key, source_id, steady, first, last, received)
+      select unnest($1::bigint[]) as monitor_key, unnest($2::uuid[]) as source_id, unnest($3::smallint[]) as steady,
+        unnest($4::timestamptz[]) as first, unnest($5::timestamptz[]) as last, unnest($6::timestamptz[]) as received
       order by monitor_key
     ) u
     where s.monitor_key = u.monitor_key
-    returning s.*, coalesce(${SAYS_THE_SAME} and s.last_heartbeat_at >= to_timestamp(u.last / 1000)
-      and s.state_since <= to_timestamp(u.first / 1000), false) as settled
+    returning case when ${SAYS_THE_SAME} and s.last_heartbeat_at >= u.last and s.state_since <= u.first
+      then null else s.monitor_key end as unsettled
   )
-  select t.monitor_key, t.organization_id, t.state, t.state_reason, t.state_since, t.observed, t.streak, t.streak_since,
-    t.last_heartbeat_at, t.last_received_at, t.by_socket, t.last_source_id, t.other_sources, t.other_votes, t.running,
-    t.check_at, m.interval_seconds, m.grace_seconds, m.confirmations, m.recoveries, m.quorum, m.max_runtime_seconds,
-    (select count(*) from touched) as touched
-  from (select 1) one left join (touched t join monitors m on m.key = t.monitor_key) on not t.settled`
+  select count(*) as count, coalesce(array_agg(unsettled) filter (where unsettled is not null), '{}') as unsettled
+  from touched`
 
 export interface Touched {
   /** How many of the monitors exist. */
   count: number
   /** Those that the whole fold has to look at. */
-  unsettled: MonitorStateRow[]
+  unsettled: number[]
 }
 
 /**
  * System-wide. Locks the states of these monitors and settles those whose heartbeats only go on saying what was said: same
  * source, same state. Such a monitor moves on, or stays when all of it is old, but not older than the state: that tells of
  * the past. Nearly every heartbeat is of this kind and so costs one probe and one update in place, instead of a lock, a read,
- * a fold and an update.
+ * a fold and an update; nothing of it comes back but the count.
  */
-export async function touchMonitorStates(tx: Transaction, beats: readonly MonitorBeats[]): Promise<Touched> {
-  const rows = await tx.query<MonitorStateRow & { touched: number }>(
+export async function touchMonitorStates(tx: Transaction, beats: MonitorBeats): Promise<Touched> {
+  const [touched] = await tx.query<{ count: number; unsettled: string[] }>(
     TOUCH,
     [
-      arrayOf(beats.map(({ monitorKey }) => monitorKey)),
-      arrayOf(beats.map(({ sourceId }) => sourceId)),
-      arrayOf(beats.map(({ steady }) => steady)),
-      arrayOf(beats.map(({ first }) => first)),
-      arrayOf(beats.map(({ last }) => last)),
-      arrayOf(beats.map(({ received }) => received))
+      int8Array(beats.monitorKeys),
+      uuidArray(beats.sourceIds),
+      int2Array(beats.steady),
+      timestamptzArray(beats.first),
+      timestamptzArray(beats.last),
+      timestamptzArray(beats.received)
     ],
     'touch_monitor_states'
   )
-  return { count: rows[0]?.touched ?? 0, unsettled: rows.filter(({ monitor_key }) => monitor_key !== null) }
+  return { count: touched?.count ?? 0, unsettled: touched?.unsettled.map(Number) ?? [] }
+}
+
+/** System-wide: these monitors with their configuration, as this transaction, which holds their locks, has left them. */
+export async function listMonitorStates(tx: Transaction, monitorKeys: readonly number[]): Promise<MonitorStateRow[]> {
+  return tx.query<MonitorStateRow>(
+    `select s.monitor_key, s.organization_id, s.state, s.state_reason, s.state_since, s.observed, s.streak, s.streak_since,
+       s.last_heartbeat_at, s.last_received_at, s.by_socket, s.last_source_id, s.other_sources, s.other_votes, s.running,
+       s.check_at, m.interval_seconds, m.grace_seconds, m.confirmations, m.recoveries, m.quorum, m.max_runtime_seconds
+     from monitor_states s join monitors m on m.key = s.monitor_key
+     where s.monitor_key = any($1::bigint[])
+     order by s.monitor_key`,
+    [int8Array(monitorKeys)]
+  )
 }
 
 /** System-wide: those of these monitors that exist. */
-export async function listExistingMonitors(tx: Transaction, monitorKeys: readonly number[]): Promise<Set<number>> {
+export async function listExistingMonitors(tx: Transaction, monitorKeys: ArrayLike<number>): Promise<Set<number>> {
   const rows = await tx.query<{ monitor_key: number }>(
     'select monitor_key from monitor_states where monitor_key = any($1::bigint[])',
-    [arrayOf(monitorKeys)]
+    [int8Array(monitorKeys)]
   )
   return new Set(rows.map(({ monitor_key }) => monitor_key))
 }
