@@ -7,7 +7,7 @@ import { type HistoryPage, type HistoryRow, listHeartbeats } from '../shared/sto
 import { findMonitor } from '../shared/store/monitors.ts'
 import { rollUp } from '../worker/rollup.ts'
 import { readConfig } from './config.ts'
-import { type Dropping, dropGoals, measureDrop, timed } from './drop.ts'
+import { type Dropping, dropGoals, dropRatio, measureDrop, timed } from './drop.ts'
 import { type FleetMonitor, readFleetMonitors } from './fleet.ts'
 import { type Goal, within } from './goal.ts'
 import { DAY_MS, loadHistory, loadRollups, MONITORS, PER_DAY, ROLLED_MONITORS } from './history-load.ts'
@@ -167,9 +167,8 @@ async function main(): Promise<void> {
   const ground = await prepareGround(readConfig())
   try {
     const figures = await measureHistory(ground, Number(process.argv[2] ?? DAYS))
-    for (const { what, wanted, measured } of historyGoals(figures)) {
-      process.stdout.write(`${what} | ${wanted} | ${measured}\n`)
-    }
+    const lines = historyGoals(figures).map(({ what, wanted, measured }) => [what, wanted, measured])
+    for (const line of [...lines, dropRatio(figures.drop)]) process.stdout.write(`${line.join(' | ')}\n`)
   } finally {
     await ground.stop()
   }

@@ -30,9 +30,11 @@ export function coverByMaintenance(spans: readonly StateSpan[], windows: readonl
   return covered
 }
 
+const NONE = Object.fromEntries(TIMED_STATES.map((state) => [state, 0])) as StateSeconds
+
 /** How long each state lasted within [from, to). The spans are in order and do not overlap. */
 export function secondsByState(spans: readonly StateSpan[], from: number, to: number): StateSeconds {
-  const seconds = Object.fromEntries(TIMED_STATES.map((state) => [state, 0])) as StateSeconds
+  const seconds = { ...NONE }
   for (const span of spans) {
     const inside = Math.min(to, span.to) - Math.max(from, span.from)
     if (inside > 0) seconds[span.state] += inside

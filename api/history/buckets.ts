@@ -69,9 +69,8 @@ function cutBuckets({ rows, spans }: Facts, rollup: Rollup, begin: number, end: 
   const step = BUCKET_MS[rollup]
   const byBucket = new Map<number, RollupRow[]>()
   for (const row of rows) {
-    const at = row.at.getTime()
-    const known = byBucket.get(at)
-    if (known === undefined) byBucket.set(at, [row])
+    const known = byBucket.get(row.at)
+    if (known === undefined) byBucket.set(row.at, [row])
     else known.push(row)
   }
   const buckets: Bucket[] = []

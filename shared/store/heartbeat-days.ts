@@ -120,6 +120,8 @@ export async function dropHeartbeatDays(db: Database, before: number): Promise<n
       await session.query(`alter table heartbeats detach partition ${tableOf(day)} concurrently`)
       dropped += await dropDaysThatLeft(db)
     }
+    // The server notices a closed connection a moment later.
+    await session.query('select pg_advisory_unlock($1)', [LEAVING_LOCK])
     return dropped
   })
 }

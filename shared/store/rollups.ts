@@ -137,7 +137,8 @@ export async function writeRollups(tx: Queryable, rollup: Rollup, spans: readonl
  * its histogram.
  */
 export interface RollupRow extends Ranks {
-  at: Date
+  /** Epoch ms. */
+  at: number
   up: number
   down: number
   degraded: number
@@ -223,10 +224,10 @@ export async function listRollups(db: Queryable, window: Window): Promise<Rollup
     return `select at, ${COUNTS}, ${RANKED}, ${unlessRanked('latency_slots')}, ${unlessRanked('latency_counts')}
       from ${tableOf(rollup)} where monitor_key = $2 and at >= ${begin} and at < ${end}`
   })
-  // Named by its organization once: the policies of all four tables ask for the same. The driver reads JSON far quicker than
-  // it reads arrays.
+  // Named by its organization once: the policies of all four tables ask for the same. The driver reads JSON and numbers far
+  // quicker than arrays and dates.
   return db.query<RollupRow>(
-    `select p.at, ${COUNTS}, ${RANKED}, to_json(latency_slots) as latency_slots, to_json(latency_counts) as latency_counts
+    `select date_part('epoch', p.at) * 1000 as at, ${COUNTS}, ${RANKED}, to_json(latency_slots) as latency_slots, to_json(latency_counts) as latency_counts
      from monitors m cross join lateral (${parts}) p
      where m.organization_id = $1 and m.key = $2`,
     values
