@@ -41,7 +41,7 @@ export async function openParts({ config, log, stopWith }: Lifecycle<ApiConfig>)
   const { DATABASE_URL, DATABASE_READ_URL, REDIS_URL, REDIS_PREFIX: redisPrefix } = config
   const metrics = createMetrics()
   const clock = Date.now
-  const secrets = createSecrets(config.SECRETS_KEY)
+  const secrets = createSecrets(config.SECRETS_KEY, config.SECRETS_KEY_OTHER)
   const db = stopWith(connectDb({ url: DATABASE_URL, role: 'pulsegate_api', log }))
   const readDb =
     DATABASE_READ_URL === undefined ? db : stopWith(connectDb({ url: DATABASE_READ_URL, role: 'pulsegate_api', log }))

@@ -26,7 +26,9 @@ await run('gateway', readConfig, async ({ config, log, stopWith }) => {
   await requireDurability(redis.client, config.REDIS_DURABILITY, log)
   const subscriber = stopWith(await connectRedis({ url: config.REDIS_URL, log, whenAway: 'wait' }))
   const changes = stopWith(await subscribeChanges({ subscriber, prefix, log }))
-  const callers = stopWith(createCallers({ db, secrets: createSecrets(config.SECRETS_KEY), changes }))
+  const callers = stopWith(
+    createCallers({ db, secrets: createSecrets(config.SECRETS_KEY, config.SECRETS_KEY_OTHER), changes })
+  )
   const queue = stopWith(openQueue({ redis, prefix, shards: config.QUEUE_SHARDS }))
   const door = createDoor({ queue, way: 'socket', metrics, log, clock })
   const oldestUnqueued = () => door.oldestUnqueued()

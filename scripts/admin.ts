@@ -12,6 +12,7 @@ import { createSecrets } from '../shared/secrets.ts'
 import { revokeKey, showKeys } from './admin/keys.ts'
 import { type Operator, Refusal } from './admin/operator.ts'
 import { changePlan, createOrganization, showOrganizations, suspend } from './admin/organizations.ts'
+import { renewSecrets } from './admin/secrets-key.ts'
 import { rotateSigningKeys, showSigningKeys } from './admin/signing-keys.ts'
 import { resetPassword } from './admin/users.ts'
 import { readAdminConfig } from './config.ts'
@@ -33,6 +34,7 @@ Usage: npm run admin -- <command>
   signing-keys list                  the keys that sign JWTs
   signing-keys rotate                publishes the next one, which signs two hours later
   signing-keys rotate --now          for a key that others know: every JWT of before is refused
+  secrets-key renew                  stores push URLs and secrets of webhooks by SECRETS_KEY, read by SECRETS_KEY_OTHER
 
 It works on DATABASE_URL, REDIS_URL and SECRETS_KEY; what is not set is found where npm start left it in DATA_DIR.`
 
@@ -146,7 +148,8 @@ const FORMS: Record<string, Form> = {
       (_words, { now = false }) =>
       (operator) =>
         rotateSigningKeys(operator, now)
-  }
+  },
+  'secrets-key renew': { words: [], run: () => renewSecrets }
 }
 
 /** The first thing that is wrong with what was given to a command, or null. */
@@ -197,7 +200,7 @@ async function run(command: Command): Promise<void> {
         db,
         redis,
         redisPrefix: config.REDIS_PREFIX,
-        secrets: createSecrets(config.SECRETS_KEY),
+        secrets: createSecrets(config.SECRETS_KEY, config.SECRETS_KEY_OTHER),
         log,
         clock: Date.now,
         defaultPlan: config.DEFAULT_PLAN,

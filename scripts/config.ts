@@ -4,7 +4,8 @@ import { type Environment, parse } from '../shared/env.ts'
 import { PLANS, type PlanName } from '../shared/plans.ts'
 import { processSchema } from '../shared/process-config.ts'
 
-const { DATABASE_URL, REDIS_URL, REDIS_PREFIX, QUEUE_SHARDS, SECRETS_KEY, DATA_DIR } = processSchema.shape
+const { DATABASE_URL, REDIS_URL, REDIS_PREFIX, QUEUE_SHARDS, SECRETS_KEY, SECRETS_KEY_OTHER, DATA_DIR } =
+  processSchema.shape
 const schema = z.object({ DATABASE_URL })
 const queueSchema = z.object({ REDIS_URL, REDIS_PREFIX, QUEUE_SHARDS })
 const PLAN_NAMES = Object.keys(PLANS) as [PlanName, ...PlanName[]]
@@ -13,6 +14,7 @@ const adminSchema = z.object({
   REDIS_URL,
   REDIS_PREFIX,
   SECRETS_KEY,
+  SECRETS_KEY_OTHER,
   DEFAULT_PLAN: z.enum(PLAN_NAMES, `must be one of ${PLAN_NAMES.join(', ')}`).default('self-hosted')
 })
 export type AdminConfig = z.output<typeof adminSchema>

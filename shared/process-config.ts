@@ -20,6 +20,10 @@ export const processSchema = z.object({
   SECRETS_KEY: z
     .string({ error: 'must be set to 32 random bytes in base64, the same in every process (npm start makes one)' })
     .refine((text) => Buffer.from(text, 'base64').length === 32, 'must be 32 bytes in base64'),
+  SECRETS_KEY_OTHER: z
+    .string()
+    .refine((text) => Buffer.from(text, 'base64').length === 32, 'must be 32 bytes in base64')
+    .optional(),
   DATA_DIR: z.string().default('./.data'),
   QUEUE_SHARDS: z
     .string()

@@ -6,12 +6,22 @@ export const SECRETS_VERSION = 1
 const IV_BYTES = 12
 const TAG_BYTES = 16
 
+export interface Found<T> {
+  row: T
+  digest: Buffer
+}
+
 export interface Secrets {
   readonly version: number
   /** HMAC-SHA-256 of a high-entropy secret, for storing and looking up: 32 bytes. */
   digest(secret: string): Buffer
-  /** The same in base64, a third cheaper than by way of the bytes: for the check of a key at every request. */
+  /**
+   * All digests by which a secret may be stored, in base64 and with a space between them: nearly always one. Cheaper than by way
+   * of the bytes, for the check of a key at every request.
+   */
   digestText(secret: string): string
+  /** What is stored by a digest of the secret, by that of SECRETS_KEY first. */
+  find<T>(secret: string, look: (digest: Buffer) => Promise<T | undefined>): Promise<Found<T> | undefined>
   /** Encrypts for storage: version byte, nonce, ciphertext, tag (AES-256-GCM). `context` must be the same to open it. */
   seal(plain: string, context: string): Buffer
   /** @throws when the value was sealed with another key or context, or was changed. */
@@ -22,30 +32,65 @@ function derive(masterKey: Buffer, purpose: string): Buffer {
   return Buffer.from(hkdfSync('sha256', masterKey, '', `pulsegate/${purpose}/v${SECRETS_VERSION}`, 32))
 }
 
-/** Derives pepper and encryption key from `SECRETS_KEY` (base64, 32 bytes) by HKDF-SHA-256. */
-export function createSecrets(secretsKey: string): Secrets {
+interface Keys {
+  pepper: Buffer
+  sealing: Buffer
+}
+
+/** Derives pepper and encryption key (base64, 32 bytes) by HKDF-SHA-256. */
+function keysOf(secretsKey: string): Keys {
   const master = Buffer.from(secretsKey, 'base64')
-  const pepper = derive(master, 'pepper')
-  const sealing = derive(master, 'seal')
+  return { pepper: derive(master, 'pepper'), sealing: derive(master, 'seal') }
+}
+
+function hmac({ pepper }: Keys, secret: string) {
+  return createHmac('sha256', pepper).update(secret)
+}
+
+function openWith({ sealing }: Keys, sealed: Buffer, context: string): string {
+  if (sealed[0] !== SECRETS_VERSION || sealed.length < 1 + IV_BYTES + TAG_BYTES) {
+    throw new Error('not a sealed value of a known version')
+  }
+  const iv = sealed.subarray(1, 1 + IV_BYTES)
+  const decipher = createDecipheriv('aes-256-gcm', sealing, iv).setAAD(Buffer.from(context))
+  decipher.setAuthTag(sealed.subarray(sealed.length - TAG_BYTES))
+  const body = sealed.subarray(1 + IV_BYTES, sealed.length - TAG_BYTES)
+  return Buffer.concat([decipher.update(body), decipher.final()]).toString('utf8')
+}
+
+/** By `SECRETS_KEY`; what was made with `SECRETS_KEY_OTHER` is recognised and opened as well. */
+export function createSecrets(secretsKey: string, otherKey?: string): Secrets {
+  const now = keysOf(secretsKey)
+  const other = otherKey === undefined ? undefined : keysOf(otherKey)
+  const all = other === undefined ? [now] : [now, other]
   return {
     version: SECRETS_VERSION,
-    digest: (secret) => createHmac('sha256', pepper).update(secret).digest(),
-    digestText: (secret) => createHmac('sha256', pepper).update(secret).digest('base64'),
+    digest: (secret) => hmac(now, secret).digest(),
+    digestText: (secret) =>
+      other === undefined
+        ? hmac(now, secret).digest('base64')
+        : all.map((keys) => hmac(keys, secret).digest('base64')).join(' '),
+    find: async (secret, look) => {
+      for (const keys of all) {
+        const digest = hmac(keys, secret).digest()
+        const row = await look(digest)
+        if (row !== undefined) return { row, digest }
+      }
+      return undefined
+    },
     seal: (plain, context) => {
       const iv = randomBytes(IV_BYTES)
-      const cipher = createCipheriv('aes-256-gcm', sealing, iv).setAAD(Buffer.from(context))
+      const cipher = createCipheriv('aes-256-gcm', now.sealing, iv).setAAD(Buffer.from(context))
       const body = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final()])
       return Buffer.concat([Buffer.of(SECRETS_VERSION), iv, body, cipher.getAuthTag()])
     },
     open: (sealed, context) => {
-      if (sealed[0] !== SECRETS_VERSION || sealed.length < 1 + IV_BYTES + TAG_BYTES) {
-        throw new Error('not a sealed value of a known version')
+      try {
+        return openWith(now, sealed, context)
+      } catch (error) {
+        if (other === undefined) throw error
+        return openWith(other, sealed, context)
       }
-      const iv = sealed.subarray(1, 1 + IV_BYTES)
-      const decipher = createDecipheriv('aes-256-gcm', sealing, iv).setAAD(Buffer.from(context))
-      decipher.setAuthTag(sealed.subarray(sealed.length - TAG_BYTES))
-      const body = sealed.subarray(1 + IV_BYTES, sealed.length - TAG_BYTES)
-      return Buffer.concat([decipher.update(body), decipher.final()]).toString('utf8')
     }
   }
 }

@@ -45,7 +45,7 @@ export async function openWorker(
       ]
     })
   )
-  const secrets = createSecrets(config.SECRETS_KEY)
+  const secrets = createSecrets(config.SECRETS_KEY, config.SECRETS_KEY_OTHER)
   const webhookAllow = config.WEBHOOK_ALLOW
   stopWith(await startWorker({ db, redis, prefix, queue, secrets, webhookAllow, metrics, log, clock, states }))
   // Stopped before the worker: who takes no more jobs is no longer counted.

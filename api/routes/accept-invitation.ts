@@ -127,12 +127,11 @@ export function createAcceptHandlers(options: Options): Pick<Handlers, 'readInvi
   /** Unknown, taken back, accepted or too old: all alike. @throws AppError rate_limited, not_found */
   async function open(token: string, address: string): Promise<{ invitation: FoundInvitation; digest: Buffer }> {
     guard.ask('invitation', address)
-    const digest = secrets.digest(token)
-    const invitation = await findInvitation(db, digest)
-    if (invitation === undefined || invitation.accepted_at !== null || invitation.expires_at.getTime() <= clock()) {
+    const found = await secrets.find(token, (digest) => findInvitation(db, digest))
+    if (found === undefined || found.row.accepted_at !== null || found.row.expires_at.getTime() <= clock()) {
       throw new AppError('not_found', { detail: 'There is no such invitation, or no longer. Ask for a new one.' })
     }
-    return { invitation, digest }
+    return { invitation: found.row, digest: found.digest }
   }
 
   return {

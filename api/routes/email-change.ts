@@ -55,13 +55,12 @@ export function createEmailHandlers(parts: Parts, { appUrl }: Addresses): EmailH
 
     confirmEmail: async ({ body, address, requestId }) => {
       guard.ask('reset', address)
-      const digest = secrets.digest(body.token)
-      const change = await findEmailChange(db, digest)
-      if (change === undefined || change.expires_at.getTime() <= clock()) throw new AppError('reset_invalid')
-      const { user_id: userId, email } = change
+      const found = await secrets.find(body.token, (digest) => findEmailChange(db, digest))
+      if (found === undefined || found.row.expires_at.getTime() <= clock()) throw new AppError('reset_invalid')
+      const { user_id: userId, email } = found.row
       const before = await db.person(userId, null, async (tx) => {
         const user = await lockUser(tx, userId)
-        if (user === undefined || !(await takeEmailChange(tx, digest))) throw new AppError('reset_invalid')
+        if (user === undefined || !(await takeEmailChange(tx, found.digest))) throw new AppError('reset_invalid')
         const details = { email: { from: user.email, to: email } }
         await insertPersonAudit(tx, { userId, action: 'account.changed', details, address, requestId })
         await setEmail(tx, userId, email)

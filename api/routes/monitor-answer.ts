@@ -6,16 +6,12 @@ import { randomBase62 } from '../../shared/identity/api-key.ts'
 import { formatTimestamp } from '../../shared/protocol/timestamp.ts'
 import { expectedAfter } from '../../shared/schedule/deadline.ts'
 import { findMonitor, type MonitorRow } from '../../shared/store/monitors.ts'
-import { insertPushUrl } from '../../shared/store/push-urls.ts'
+import { insertPushUrl, pushContext } from '../../shared/store/push-urls.ts'
 import { announceChanges } from '../http/announce-change.ts'
 import type { Principal } from '../http/authenticate.ts'
 import type { Addresses, Parts } from '../parts.ts'
 
 const TOKEN_LENGTH = 32
-
-function pushContext(monitorId: string): string {
-  return `push-url/${monitorId}`
-}
 
 /** A monitor in the audit trail. */
 export function targetOf({ id, name }: { id: string; name: string }) {

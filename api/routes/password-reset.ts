@@ -86,17 +86,16 @@ export function createPasswordResetHandlers({ parts, addresses, passwords }: Opt
 
     resetPassword: async ({ body, address, requestId }) => {
       guard.ask('reset', address)
-      const digest = secrets.digest(body.token)
-      const reset = await findPasswordReset(db, digest)
-      if (reset === undefined || reset.used_at !== null || reset.expires_at.getTime() <= clock()) {
+      const found = await secrets.find(body.token, (digest) => findPasswordReset(db, digest))
+      if (found === undefined || found.row.used_at !== null || found.row.expires_at.getTime() <= clock()) {
         throw new AppError('reset_invalid')
       }
       passwords.judge(body.password)
       const passwordHash = await passwords.hashNew(body.password)
-      const userId = reset.user_id
+      const userId = found.row.user_id
       const user = await db.person(userId, null, async (tx) => {
         const at = new Date(clock())
-        if (!(await usePasswordReset(tx, digest, at))) throw new AppError('reset_invalid')
+        if (!(await usePasswordReset(tx, found.digest, at))) throw new AppError('reset_invalid')
         await voidPasswordResets(tx, userId, at)
         await setPasswordHash(tx, userId, passwordHash)
         await voidEmailChange(tx, userId)

@@ -76,7 +76,8 @@ export function createSessionHandlers(options: Options): SessionHandlers {
 
   /** The session that asks, and the one of the refresh token where that is another one of the same person. */
   async function sessionsToEnd({ userId, ...asks }: UserPrincipal, refreshToken: string | undefined) {
-    const owner = refreshToken === undefined ? undefined : await findRefreshToken(db, secrets.digest(refreshToken))
+    const find = (token: string) => secrets.find(token, (digest) => findRefreshToken(db, digest))
+    const owner = refreshToken === undefined ? undefined : (await find(refreshToken))?.row
     const organizations = new Map([[asks.sessionId, asks.organizationId]])
     if (owner?.user_id === userId) organizations.set(owner.session_id, owner.organization_id)
     return organizations

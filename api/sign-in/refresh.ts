@@ -64,9 +64,9 @@ export function createRefresh({ db, secrets, clock }: Parts, sessions: Sessions)
 
   /** @throws AppError unauthorized, organization_suspended */
   return async (refreshToken: string, origin: Origin): Promise<{ jwt: string; refreshToken: string }> => {
-    const digest = secrets.digest(refreshToken)
-    const owner = await findRefreshToken(db, digest)
-    if (owner === undefined) throw refuse()
+    const found = await secrets.find(refreshToken, (digest) => findRefreshToken(db, digest))
+    if (found === undefined) throw refuse()
+    const { row: owner, digest } = found
     const { user_id: userId, organization_id: organizationId } = owner
     const membership = (await listMemberships(db, userId)).find((one) => one.organization_id === organizationId)
     if (membership === undefined) throw refuse()

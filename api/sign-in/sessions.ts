@@ -122,7 +122,7 @@ function tokenOf(header: string | undefined): string | undefined {
 async function find(header: string | undefined, { db, secrets, clock }: Options): Promise<FoundSession | null> {
   const token = tokenOf(header)
   if (token === undefined) return null
-  const session = await findSession(db, secrets.digest(token))
+  const session = (await secrets.find(token, (digest) => findSession(db, digest)))?.row
   if (session === undefined) return null
   const now = clock()
   const idleMs = now - session.last_used_at.getTime()

@@ -48,7 +48,8 @@ export const AUDIT_ACTIONS = [
   'sso.connection_deleted',
   'sso.identity_linked',
   'sso.identity_unlinked',
-  'signing_key.rotated'
+  'signing_key.rotated',
+  'secrets_key.changed'
 ] as const
 export type AuditAction = (typeof AUDIT_ACTIONS)[number]
 

@@ -7,7 +7,7 @@ import type { Caller } from './caller.ts'
 import { CallerCache } from './caller-cache.ts'
 
 export interface Callers {
-  /** What may be kept of a key to look it up again: its digest in base64. Null: not one of our keys. */
+  /** What may be kept of a key to look it up again: its digests as `digestText` gives them. Null: not one of our keys. */
   digestOf(apiKey: string): string | null
   /** Null: unknown or revoked (a caller must not learn which). */
   byDigest(digest: string): Promise<Caller | null>
@@ -84,20 +84,32 @@ function fromPushUrl(row: PushUrlRow): Caller {
   }
 }
 
+/** The row of the first of these digests, in base64, that is known. */
+async function firstOf<Row>(
+  digests: readonly string[],
+  find: (digest: Buffer) => Promise<Row | undefined>
+): Promise<Row | undefined> {
+  for (const digest of digests) {
+    const row = await find(Buffer.from(digest, 'base64'))
+    if (row !== undefined) return row
+  }
+  return undefined
+}
+
 /** Looks callers up by what they show, with a short cache that follows `changes`. */
 export function createCallers({ db, secrets, changes }: Options): Callers {
   async function read(name: string): Promise<Caller | null> {
-    const [kind, first = '', second = '', plan = ''] = name.split(' ')
+    const [kind, ...words] = name.split(' ')
     if (kind === 'user') {
+      const [first = '', second = '', plan = ''] = words
       const monitors = await db.tenant(second, (tx) => listMonitorKeys(tx, second))
       return fromUser({ id: first, organizationId: second, plan }, monitors)
     }
-    const digest = Buffer.from(first, 'base64')
     if (kind === 'key') {
-      const row = await findApiKey(db, digest)
+      const row = await firstOf(words, (digest) => findApiKey(db, digest))
       return row === undefined ? null : fromKey(row)
     }
-    const row = await findPushUrl(db, digest)
+    const row = await firstOf(words, (digest) => findPushUrl(db, digest))
     return row === undefined ? null : fromPushUrl(row)
   }
 

@@ -124,3 +124,10 @@ export function listTellingChannels(
     [organizationIds]
   )
 }
+
+/** System-wide: the sealed secret of every channel; nobody changes them until this transaction ends. */
+export function lockChannelSecrets(
+  tx: Queryable
+): Promise<Array<Pick<ChannelRow, 'id' | 'secret_sealed'> & { organization_id: string }>> {
+  return tx.query('select id, organization_id, secret_sealed from alert_channels order by id for update')
+}

@@ -58,6 +58,20 @@ test('a digest is 32 bytes, the same for the same secret and key, and another fo
   t.end()
 })
 
+test('what was made by the other key is opened and found, and what is made now is by the first', async (t) => {
+  const [key, otherKey] = [masterKey(), masterKey()]
+  const [other, both] = [createSecrets(otherKey), createSecrets(key, otherKey)]
+  t.equal(both.open(other.seal('text', 'context'), 'context'), 'text')
+  t.throws(() => both.open(other.seal('text', 'context'), 'another'))
+  t.throws(() => other.open(both.seal('text', 'context'), 'context'))
+  const digests = [createSecrets(key).digest('pga_secret'), other.digest('pga_secret')]
+  t.same(both.digest('pga_secret'), digests[0])
+  t.equal(both.digestText('pga_secret'), digests.map((digest) => digest.toString('base64')).join(' '))
+  const stored = async (digest: Buffer) => (digest.equals(digests[1] as Buffer) ? 'row' : undefined)
+  t.same(await both.find('pga_secret', stored), { row: 'row', digest: digests[1] })
+  t.equal(await both.find('pga_secreu', stored), undefined)
+})
+
 test('the same master key opens what an earlier process sealed', (t) => {
   const key = masterKey()
   t.equal(createSecrets(key).open(createSecrets(key).seal('text', 'context'), 'context'), 'text')

@@ -223,9 +223,10 @@ async function accept(
   { identity, holder, origin }: Joining,
   token: string
 ): Promise<Admitted> {
-  const digest = secrets.digest(token)
-  const invitation = await findInvitation(db, digest)
-  if (invitation === undefined || invitation.accepted_at !== null || invitation.expires_at.getTime() <= clock()) {
+  const found = await secrets.find(token, (digest) => findInvitation(db, digest))
+  if (found === undefined) throw new AppError('invitation_invalid')
+  const { row: invitation, digest } = found
+  if (invitation.accepted_at !== null || invitation.expires_at.getTime() <= clock()) {
     throw new AppError('invitation_invalid')
   }
   if (identity.emailVerified !== true) throw new AppError('sso_email_unverified')
