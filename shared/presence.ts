@@ -1,4 +1,5 @@
 import type { PRESENCES } from './contract/agents.ts'
+import type { KeyHolder } from './identity/api-key.ts'
 import type { RedisClient } from './redis.ts'
 
 /**
@@ -17,6 +18,8 @@ export type Presence = (typeof PRESENCES)[number]
 /** How long an agent may be silent. */
 export const ONLINE_MS = 60_000
 const STALE_MS = 120_000
+/** Nobody pings a service, and its calls are noted to the minute: who calls every minute is there all the time. */
+const SERVICE_MS = 180_000
 
 /** A gateway that is killed takes its sockets with it. */
 export const PRESENCE_TTL_SECONDS = 5
@@ -37,6 +40,7 @@ export function writePresence({ openedAt, heardAt }: AgentPresence): string {
 
 /** What the table says of an agent. */
 interface Noted {
+  kind: KeyHolder
   last_seen_at: Date | null
   has_key: boolean
 }
@@ -56,7 +60,7 @@ export function presenceOf(noted: Noted, heard: AgentPresence | undefined, now: 
   if (!noted.has_key) return 'revoked'
   if (seenAt === null) return 'never_connected'
   const silentMs = now - seenAt
-  if (silentMs <= ONLINE_MS) return 'online'
+  if (silentMs <= (noted.kind === 'service' ? SERVICE_MS : ONLINE_MS)) return 'online'
   return silentMs <= STALE_MS ? 'stale' : 'offline'
 }
 

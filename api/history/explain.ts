@@ -12,6 +12,8 @@ export interface Facts {
   last: HistoryRow | undefined
   outages: readonly Outage[]
   votes: readonly Vote[]
+  /** May the reader know the agents? */
+  namesAgents: boolean
 }
 
 /** Why a monitor came into its state, by the reason of the change. */
@@ -33,14 +35,13 @@ function reasonOf({ row, last }: Facts): string {
 }
 
 /** Who says what, where several agents decide together. */
-function votesInWords({ row, votes }: Facts): string[] {
+function votesInWords({ row, votes, namesAgents }: Facts): string[] {
   if (votes.length < 2) return []
   const told = (['down', 'degraded'] as const).flatMap((status) => {
     const names = votes.filter((vote) => vote.status === status).map(({ name }) => name)
     const say = names.length === 1 ? 'says' : 'say'
-    return names.length === 0
-      ? []
-      : [`${names.length} of ${votes.length} agents ${say} ${status}: ${names.join(', ')}.`]
+    const who = namesAgents ? `: ${names.join(', ')}` : ''
+    return names.length === 0 ? [] : [`${names.length} of ${votes.length} agents ${say} ${status}${who}.`]
   })
   if (told.length === 0) return [`All ${votes.length} agents say up.`]
   return [...told, `It takes ${votesNeeded(row.quorum, votes.length)} of them to make it down.`]
@@ -80,7 +81,11 @@ export function explain(monitorId: string, facts: Facts): ExplanationAnswer {
     sentence: sentences(facts, times?.deadlineAt ?? null).join(' '),
     observed: row.observed,
     quorum: row.quorum,
-    votes: facts.votes.map((vote) => ({ ...vote, timestamp: formatTimestamp(vote.timestamp) })),
+    votes: facts.votes.map(({ agentId, name, status, timestamp }) => ({
+      ...(facts.namesAgents ? { agentId, name } : {}),
+      status,
+      timestamp: formatTimestamp(timestamp)
+    })),
     lastHeartbeat: last === undefined ? null : toHistoryAnswer(monitorId, last),
     intervalSeconds: row.interval_seconds,
     graceSeconds: row.grace_seconds,

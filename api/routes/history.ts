@@ -1,3 +1,4 @@
+import { mayRole } from '../../shared/contract/permissions.ts'
 import type { Routes } from '../../shared/contract/routes.ts'
 import type { Queryable } from '../../shared/db.ts'
 import { AppError } from '../../shared/errors.ts'
@@ -151,13 +152,14 @@ export function createHistoryHandlers(parts: Parts): HistoryHandlers {
     explainMonitor: async ({ principal, params: { id } }) => {
       const { organizationId } = principal
       requireInSet(principal, id)
+      const namesAgents = principal.kind === 'user' && mayRole(principal.role, 'agents:read')
       return parts.readDb.tenant(organizationId, async (tx) => {
         const row = await findExplanation(tx, organizationId, id)
         if (row === undefined) throw new AppError('not_found')
         const last = await findLastHeartbeat(tx, organizationId, row.key)
         const outages = row.last_received_at === null ? [] : await listOutagesSince(tx, row.last_received_at)
         const votes = await readVotes(tx, organizationId, row, parts.clock())
-        return { status: 200, body: explain(id, { row, last, outages, votes }) }
+        return { status: 200, body: explain(id, { row, last, outages, votes, namesAgents }) }
       })
     }
   }

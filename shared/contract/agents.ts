@@ -37,7 +37,10 @@ export const agentSchema = z
     kind: kindField,
     monitorIds: z.array(idField),
     scopes: z.array(z.enum(SCOPES)),
-    presence: z.enum(PRESENCES),
+    presence: z.enum(PRESENCES).meta({
+      description:
+        'When it was last heard: online up to a minute ago, stale up to two. A service, which need not hold a socket, is online up to three minutes after its last call.'
+    }),
     version: z.string().nullable(),
     lastSeenAt: timeField.nullable(),
     createdAt: timeField

@@ -70,9 +70,17 @@ export const explanationSchema = z
       .meta({ description: 'What the newest live heartbeat said, confirmed or not.' }),
     quorum: z.string().meta({ description: 'How many of its agents it takes to be down.' }),
     votes: z
-      .array(z.object({ agentId: idField, name: z.string(), status: z.enum(HEARTBEAT_STATUSES), timestamp: timeField }))
+      .array(
+        z.object({
+          agentId: idField.optional(),
+          name: z.string().optional(),
+          status: z.enum(HEARTBEAT_STATUSES),
+          timestamp: timeField
+        })
+      )
       .meta({
-        description: 'What each agent that is online last said; empty unless an agent told the newest heartbeat.'
+        description:
+          'What each agent that is online last said; empty unless an agent told the newest heartbeat. Agents are named to who may read them.'
       }),
     lastHeartbeat: historyRowSchema
       .nullable()

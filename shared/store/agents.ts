@@ -16,13 +16,14 @@ export interface AgentRow {
   has_key: boolean
 }
 
-const SELECT = `
-  select a.id, a.name, a.kind, a.scopes, a.version, a.created_at,
-    -- A service need not hold a socket: calls by its keys tell that it lives.
-    case a.kind
+/** A service need not hold a socket: calls by its keys tell that it lives. */
+const LAST_SEEN = `case a.kind
       when 'agent' then a.last_seen_at
       else greatest(a.last_seen_at, (select max(k.last_used_at) from api_keys k where k.agent_id = a.id))
-    end as last_seen_at,
+    end as last_seen_at`
+
+const SELECT = `
+  select a.id, a.name, a.kind, a.scopes, a.version, a.created_at, ${LAST_SEEN},
     array(
       select m.id from agent_monitors am join monitors m on m.key = am.monitor_key where am.agent_id = a.id order by m.id
     ) as monitor_ids,
@@ -33,9 +34,9 @@ const SELECT = `
 export function listAgentsSeen(
   db: Queryable,
   organizationIds: readonly string[]
-): Promise<Array<Pick<AgentRow, 'id' | 'last_seen_at' | 'has_key'> & { organization_id: string }>> {
+): Promise<Array<Pick<AgentRow, 'id' | 'kind' | 'last_seen_at' | 'has_key'> & { organization_id: string }>> {
   return db.query(
-    `select a.id, a.organization_id, a.last_seen_at,
+    `select a.id, a.organization_id, a.kind, ${LAST_SEEN},
        exists (select from api_keys k where k.agent_id = a.id and k.revoked_at is null) as has_key
      from agents a where a.organization_id = any ($1::uuid[])`,
     [organizationIds]

@@ -111,6 +111,25 @@ t.test('agents that come, go and lose their key are told, also to who was away m
   t.same(after.events('resync'), [])
 })
 
+t.test('a service that reports by HTTP is told to be there, and not taken for gone while it does', async (t) => {
+  const service = await createAgent(api, alice.jwt, { name: 'Deploys', kind: 'service', monitorIds: [monitor.id] })
+  const stream = await watch(t)
+  const json = { monitorId: monitor.id, status: 'up', latency: 1, timestamp: new Date().toISOString() }
+  await api.call('POST', '/api/heartbeats', { as: service.apiKey, json })
+  const ofService = () => stream.events('presence').filter(({ data }) => data.agentId === service.id)
+  await waitFor(() => ofService().some(({ data }) => data.presence === 'online'))
+  const called = (secondsAgo: number) =>
+    stores.db.query('update api_keys set last_used_at = $2 where agent_id = $1', [
+      service.id,
+      new Date(Date.now() - secondsAgo * 1000)
+    ])
+  await called(125)
+  t.match((await api.call('GET', `/v1/agents/${service.id}`, { as: alice.jwt })).body, { presence: 'online' })
+  await called(200)
+  await waitFor(() => ofService().some(({ data }) => data.presence !== 'online' && data.presence !== 'never_connected'))
+  t.match(ofService().at(-1)?.data, { presence: 'offline' })
+})
+
 t.test('maintenance that begins, is changed or ends is told', async (t) => {
   const stream = await watch(t)
   const [from, to] = [new Date(Date.now() - 1000).toISOString(), new Date(Date.now() + 3_600_000).toISOString()]

@@ -3,7 +3,7 @@ import type { ExplanationAnswer } from '../../shared/contract/history.ts'
 import type { MonitorState } from '../../shared/contract/monitors.ts'
 import type { HeartbeatStatus } from '../../shared/protocol/heartbeat.ts'
 import { apiFor } from '../support/api.ts'
-import { createAgent, createMonitor, signUp } from '../support/cast.ts'
+import { createAgent, createMonitor, join, signUp } from '../support/cast.ts'
 import { connectAgent } from '../support/fake-agent.ts'
 import { gatewayFor, openStores, workerFor } from '../support/ingest.ts'
 import { waitFor } from '../support/wait-for.ts'
@@ -63,6 +63,13 @@ t.test('three agents decide together by their sockets, and one that is deleted d
     { agentId: paris.id, name: 'paris', status: 'down' },
     { agentId: tokyo.id, name: 'tokyo', status: 'down' }
   ])
+  const service = { name: 'Reads', kind: 'service', monitorIds: [monitor.id], scopes: ['monitors:read'] }
+  const bob = await join(api, alice.jwt, 'Bob')
+  for (const as of [bob.jwt, (await createAgent(api, alice.jwt, service)).apiKey]) {
+    const { votes, sentence } = (await api.call('GET', path, { as })).body as ExplanationAnswer
+    t.match(sentence, /2 of 3 agents say down\. It takes 2/, 'who may not read agents hears no names')
+    t.same(votes.map((vote) => Object.keys(vote)), [1, 2, 3].map(() => ['status', 'timestamp']))
+  }
   await api.call('DELETE', `/v1/agents/${paris.id}`, { as: alice.jwt })
   t.match((await reached(2, 'up')).sentence, /1 of 2 agents says down: tokyo\. It takes 2 of them/)
   await Promise.all([oslo, tokyo].map((agent) => agent.close()))
