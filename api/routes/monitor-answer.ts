@@ -5,6 +5,7 @@ import { AppError } from '../../shared/errors.ts'
 import { randomBase62 } from '../../shared/identity/api-key.ts'
 import { formatTimestamp } from '../../shared/protocol/timestamp.ts'
 import { expectedAfter } from '../../shared/schedule/deadline.ts'
+import { type ActiveMaintenance, listActiveMaintenance } from '../../shared/store/maintenance.ts'
 import { findMonitor, type MonitorRow } from '../../shared/store/monitors.ts'
 import { insertPushUrl, pushContext } from '../../shared/store/push-urls.ts'
 import { announceChanges } from '../http/announce-change.ts'
@@ -23,17 +24,51 @@ function maySee(principal: Principal, monitorId: string): boolean {
   return principal.kind === 'user' || principal.caller.monitors.has(monitorId)
 }
 
+/** A monitor with what else is told of it. */
+export interface ShownRow extends MonitorRow {
+  maintenance: ActiveMaintenance | null
+}
+
 export interface Tools {
   /** `withSlots`: with what is dear to find (`expectedAt` by a schedule). */
-  toMonitor(row: MonitorRow, principal: Principal, withSlots?: boolean): MonitorAnswer
+  toMonitor(row: ShownRow, principal: Principal, withSlots?: boolean): MonitorAnswer
   givePushUrl(tx: Queryable, organizationId: string, monitorId: string, monitorKey: number): Promise<void>
 }
 
-/** The monitor as this caller may see it. @throws AppError not_found */
-export async function read(tx: Queryable, principal: Principal, id: string): Promise<MonitorRow> {
-  const row = maySee(principal, id) ? await findMonitor(tx, principal.organizationId, id) : undefined
-  if (row === undefined) throw new AppError('not_found')
-  return row
+/** The monitors with the maintenance that holds of each now (epoch ms); of several the one that ends last. */
+export async function withMaintenance(
+  tx: Queryable,
+  organizationId: string,
+  rows: readonly MonitorRow[],
+  now: number
+): Promise<ShownRow[]> {
+  const active = await listActiveMaintenance(tx, organizationId, now)
+  const byId = new Map(active.flatMap((window) => window.monitor_ids.map((id) => [id, window])))
+  const byTag = new Map(active.flatMap((window) => window.tags.map((tag) => [tag, window])))
+  return rows.map((row) => {
+    const own = [byId.get(row.id), ...row.tags.map((tag) => byTag.get(tag))].filter((one) => one !== undefined)
+    return { ...row, maintenance: own.reduce<ActiveMaintenance | null>(laterOf, null) }
+  })
+}
+
+function laterOf(a: ActiveMaintenance | null, b: ActiveMaintenance): ActiveMaintenance {
+  return a !== null && a.until >= b.until ? a : b
+}
+
+/** The monitor as this caller may see it now (epoch ms). @throws AppError not_found */
+export async function read(tx: Queryable, principal: Principal, id: string, now: number): Promise<ShownRow> {
+  const { organizationId } = principal
+  const row = maySee(principal, id) ? await findMonitor(tx, organizationId, id) : undefined
+  const [shown] = row === undefined ? [] : await withMaintenance(tx, organizationId, [row], now)
+  if (shown === undefined) throw new AppError('not_found')
+  return shown
+}
+
+/** Keys cannot read maintenance, so what people call it is not for them. */
+function maintenanceFor({ maintenance }: ShownRow, principal: Principal): MonitorAnswer['maintenance'] {
+  if (maintenance === null) return null
+  const until = formatTimestamp(maintenance.until)
+  return principal.kind === 'key' ? { until } : { title: maintenance.title, until }
 }
 
 /** Slots of a schedule are dear to find, so a list leaves them out. */
@@ -51,7 +86,7 @@ export function createTools({ secrets }: Parts, { apiUrl }: Addresses): Tools {
     return { pushUrl: `${apiUrl}/push/${secrets.open(row.token_sealed, pushContext(row.id))}` }
   }
 
-  function toMonitor(row: MonitorRow, principal: Principal, withSlots = false): MonitorAnswer {
+  function toMonitor(row: ShownRow, principal: Principal, withSlots = false): MonitorAnswer {
     return {
       id: row.id,
       name: row.name,
@@ -74,6 +109,7 @@ export function createTools({ secrets }: Parts, { apiUrl }: Addresses): Tools {
       state: row.state,
       stateReason: row.state_reason,
       stateSince: formatTimestamp(row.state_since.getTime()),
+      maintenance: maintenanceFor(row, principal),
       observed: row.observed,
       running: row.running,
       lastHeartbeatAt: row.last_heartbeat_at === null ? null : formatTimestamp(row.last_heartbeat_at.getTime()),

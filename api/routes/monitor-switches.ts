@@ -59,10 +59,11 @@ export function createSwitchHandlers(
   async function turn(call: Asked & { params: { id: string } }, action: 'pause' | 'resume') {
     const { principal, params } = call
     const { organizationId } = principal
+    const now = clock()
     const { row, done } = await db.tenant(organizationId, async (tx) => {
-      const { id } = await read(tx, principal, params.id)
-      const switched = await apply(tx, call, action, [id], clock())
-      return { row: await read(tx, principal, id), done: switched }
+      const { id } = await read(tx, principal, params.id, now)
+      const switched = await apply(tx, call, action, [id], now)
+      return { row: await read(tx, principal, id, now), done: switched }
     })
     await tell(parts, organizationId, done)
     return { status: 200, body: toMonitor(row, principal) } as const

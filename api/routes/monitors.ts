@@ -8,7 +8,7 @@ import type { Handlers } from '../http/contract.ts'
 import { cutPage, readCursor, UUID_CURSOR, writeCursor } from '../http/cursor.ts'
 import { requireInterval, requireRoom } from '../http/plan-limits.ts'
 import type { Addresses, Parts } from '../parts.ts'
-import { announce, createTools, read, type Tools, targetOf } from './monitor-answer.ts'
+import { announce, createTools, read, type Tools, targetOf, withMaintenance } from './monitor-answer.ts'
 import { changedFields, changesTiming, fieldsAfter, fieldsOfNew } from './monitor-fields.ts'
 import { writeParents } from './monitor-parents.ts'
 import { createSwitchHandlers } from './monitor-switches.ts'
@@ -27,14 +27,20 @@ function createReaders({ db, readDb, clock }: Parts, { toMonitor }: Tools): Pick
       const { organizationId } = principal
       const [after = null] = readCursor(cursor, UUID_CURSOR) ?? []
       const ids = principal.kind === 'key' ? [...principal.caller.monitors.keys()] : null
-      const rows = await db.tenant(organizationId, (tx) =>
-        listMonitors(tx, { organizationId, ids, after, limit: limit + 1 })
+      const now = clock()
+      const rows = await db.tenant(organizationId, async (tx) =>
+        withMaintenance(
+          tx,
+          organizationId,
+          await listMonitors(tx, { organizationId, ids, after, limit: limit + 1 }),
+          now
+        )
       )
       const { page, nextCursor } = cutPage(rows, limit, (last) => writeCursor(last.id))
       const overviews =
         expand === undefined
           ? null
-          : await readDb.tenant(organizationId, (tx) => readOverviews(tx, organizationId, page, clock()))
+          : await readDb.tenant(organizationId, (tx) => readOverviews(tx, organizationId, page, now))
       const data = page.map((row) => {
         const overview = overviews?.get(row.key)
         return { ...toMonitor(row, principal), ...(overview === undefined ? {} : { overview }) }
@@ -43,7 +49,7 @@ function createReaders({ db, readDb, clock }: Parts, { toMonitor }: Tools): Pick
     },
 
     readMonitor: async ({ principal, params }) => {
-      const row = await db.tenant(principal.organizationId, (tx) => read(tx, principal, params.id))
+      const row = await db.tenant(principal.organizationId, (tx) => read(tx, principal, params.id, clock()))
       return { status: 200, body: toMonitor(row, principal, true) }
     }
   }
@@ -65,7 +71,7 @@ function createWriters(parts: Parts, { toMonitor, givePushUrl }: Tools): Omit<Mo
         if (body.kind === 'push') await givePushUrl(tx, organizationId, id, key)
         const target = targetOf({ id, name: body.name })
         await audit(tx, call, 'monitor.created', { target, details: { kind: body.kind } })
-        return read(tx, principal, id)
+        return read(tx, principal, id, clock())
       })
       await announce(parts, organizationId)
       return { status: 201, body: toMonitor(row, principal) }
@@ -82,7 +88,7 @@ function createWriters(parts: Parts, { toMonitor, givePushUrl }: Tools): Omit<Mo
         requireInterval(principal.plan, fields.intervalSeconds, before.interval_seconds)
         await updateMonitor(tx, organizationId, id, fields)
         if (body.parentIds !== undefined) await writeParents(tx, organizationId, before.key, body.parentIds)
-        const after = await read(tx, principal, id)
+        const after = await read(tx, principal, id, clock())
         const names = changedFields(before, after)
         if (names.length === 0) return after
         await audit(tx, call, 'monitor.changed', { target: targetOf(after), details: { fields: names } })
@@ -90,7 +96,7 @@ function createWriters(parts: Parts, { toMonitor, givePushUrl }: Tools): Omit<Mo
         if (names.includes('quorum')) await recountVotes(tx, which)
         if (!changesTiming(names)) return after
         await restartClock(tx, { ...which, keepRuns: after.max_runtime_seconds !== null })
-        return read(tx, principal, id)
+        return read(tx, principal, id, clock())
       })
       await announce(parts, organizationId)
       return { status: 200, body: toMonitor(row, principal) }

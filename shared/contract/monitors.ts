@@ -122,6 +122,10 @@ export const monitorSchema = z
     state: z.enum(MONITOR_STATES),
     stateReason: z.string(),
     stateSince: timeField,
+    maintenance: z
+      .object({ title: z.string().optional(), until: timeField })
+      .nullable()
+      .meta({ description: 'That holds now, with its title for signed-in people; null: none.' }),
     observed: z
       .enum(['up', 'down', 'degraded'])
       .nullable()

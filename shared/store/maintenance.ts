@@ -70,6 +70,25 @@ export function untilOf(row: TimesRow & Pick<MaintenanceRow, 'valid_from'>, now:
   return end > now ? end : null
 }
 
+/** A window that holds now, with its end (epoch ms). */
+export interface ActiveMaintenance extends MaintenanceRow {
+  until: number
+}
+
+/** Those that hold now (epoch ms); the one that ends last comes last. */
+export async function listActiveMaintenance(
+  db: Queryable,
+  organizationId: string,
+  now: number
+): Promise<ActiveMaintenance[]> {
+  const rows = await db.query<MaintenanceRow>(
+    `${SELECT} and (w.starts_at is null or w.starts_at <= $2 and w.ends_at > $2)`,
+    [organizationId, new Date(now)]
+  )
+  const active = rows.map((row) => ({ ...row, until: untilOf(row, now) ?? now })).filter(({ until }) => until > now)
+  return active.sort((a, b) => a.until - b.until)
+}
+
 export async function findMaintenance(
   db: Queryable,
   organizationId: string,

@@ -1,7 +1,8 @@
 import { t } from 'tap'
+import type { MonitorAnswer } from '../../shared/contract/monitors.ts'
 import { maintenanceSpans } from '../../shared/store/maintenance.ts'
 import { apiFor } from '../support/api.ts'
-import { createCast } from '../support/cast.ts'
+import { createAgent, createCast, createMonitor } from '../support/cast.ts'
 import { openStores } from '../support/ingest.ts'
 import { keyOf } from '../support/jobs.ts'
 import { expectProblem, faultsOf } from '../support/problems.ts'
@@ -133,4 +134,30 @@ for (const [what, fields, expected] of faults) {
 t.test("a stranger's monitor is as unknown as one that never was", async (t) => {
   const body = expectProblem(t, await create(once(now, now + HOUR), charlie.jwt), 422, 'validation_failed')
   t.same(faultsOf(body), ['/monitorIds/0 monitor_not_allowed'])
+})
+
+t.test('a monitor tells of the maintenance that holds, and until when', async (t) => {
+  now = Math.ceil(now / HOUR) * HOUR
+  const monitor = await createMonitor(api, bob.jwt, { name: 'Own', kind: 'push' })
+  const scopes = ['monitors:read']
+  const service = { name: 'Reads', kind: 'service', monitorIds: [monitor.id], scopes }
+  const { apiKey } = await createAgent(api, alice.jwt, service)
+  const path = `/v1/monitors/${monitor.id}`
+  const told = async (as = bob.jwt) => ((await api.call('GET', path, { as })).body as MonitorAnswer).maintenance
+  const made = [await create({ ...once(now, now + HOUR), title: 'Short', monitorIds: [monitor.id] })]
+  made.push(await create({ ...once(now + HOUR / 2, now + 3 * HOUR), title: 'Long', monitorIds: [monitor.id] }))
+  await api.call('PATCH', path, { as: bob.jwt, json: { tags: ['hourly'] } })
+  const tagged = { schedule: '0 * * * *', durationMinutes: 10, monitorIds: [], tags: ['hourly'], title: 'Hourly' }
+  await create(tagged)
+  t.same(await told(), { title: 'Short', until: iso(now + HOUR) })
+  t.same(await told(apiKey), { until: iso(now + HOUR) }, 'a key cannot read what people call it')
+  now += HOUR / 2
+  t.same(await told(), { title: 'Long', until: iso(now + 2.5 * HOUR) })
+  for (const one of made) await api.call('DELETE', `/v1/maintenance/${idOf(one)}`, { as: bob.jwt })
+  t.equal(await told(), null)
+  now += HOUR / 2 + 60_000
+  const { data } = (await api.call('GET', '/v1/monitors', { as: bob.jwt })).body as { data: MonitorAnswer[] }
+  const listed = new Map(data.map(({ id, maintenance }) => [id, maintenance]))
+  t.same(listed.get(monitor.id), { title: 'Hourly', until: iso(now + 9 * 60_000) })
+  t.equal(listed.get(pushMonitor.id), null)
 })

@@ -68,7 +68,10 @@ t.test('three agents decide together by their sockets, and one that is deleted d
   for (const as of [bob.jwt, (await createAgent(api, alice.jwt, service)).apiKey]) {
     const { votes, sentence } = (await api.call('GET', path, { as })).body as ExplanationAnswer
     t.match(sentence, /2 of 3 agents say down\. It takes 2/, 'who may not read agents hears no names')
-    t.same(votes.map((vote) => Object.keys(vote)), [1, 2, 3].map(() => ['status', 'timestamp']))
+    t.same(
+      votes.map((vote) => Object.keys(vote)),
+      [1, 2, 3].map(() => ['status', 'timestamp'])
+    )
   }
   await api.call('DELETE', `/v1/agents/${paris.id}`, { as: alice.jwt })
   t.match((await reached(2, 'up')).sentence, /1 of 2 agents says down: tokyo\. It takes 2 of them/)

@@ -34,7 +34,7 @@ function Explanation({ monitor }: { monitor: Monitor }) {
           changed <RelativeTime at={monitor.stateSince} /> · last heartbeat{' '}
           <RelativeTime at={monitor.lastHeartbeatAt} />
         </span>
-        <MaintenanceNote monitor={monitor} />
+        <MaintenanceNote maintenance={monitor.maintenance} />
       </Group>
       {data === undefined ? null : (
         <Text size="sm" style={{ overflowWrap: 'anywhere' }}>

@@ -5,7 +5,6 @@ import { useCallback, useDeferredValue, useMemo, useState } from 'react'
 import { Link } from 'wouter'
 import { AsyncView } from '../ui/async-view.tsx'
 import { BulkBar } from '../ui/bulk-bar.tsx'
-import { useMaintenanceOf } from '../ui/maintenance.tsx'
 import { MonitorDialog } from '../ui/monitor-dialog.tsx'
 import { findMonitors, MonitorFilters, useFilters } from '../ui/monitor-filters.tsx'
 import { monitorsQuery, overviewsQuery } from '../ui/monitor-lists.ts'
@@ -34,7 +33,6 @@ function Monitors({ monitors, more }: { monitors: Monitor[]; more: boolean }) {
     () => new Map(withOverviews?.data.map(({ id, overview }) => [id, overview])),
     [withOverviews]
   )
-  const maintenanceOf = useMaintenanceOf()
   const filtering = useFilters()
   const [picked, setPicked] = useState<ReadonlySet<string>>(new Set())
   const found = findMonitors(monitors, filtering.filters)
@@ -60,7 +58,6 @@ function Monitors({ monitors, more }: { monitors: Monitor[]; more: boolean }) {
                 monitor={monitor}
                 overview={overviews.get(monitor.id)}
                 readAt={dataUpdatedAt}
-                maintenance={maintenanceOf(monitor) !== undefined}
                 picked={picked.has(monitor.id)}
                 onPick={onPick}
               />

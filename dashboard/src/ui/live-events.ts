@@ -72,7 +72,10 @@ export function useLiveEvents(): void {
       refresher.note('monitors', monitorId)
     })
     on('presence', () => refresher.note('agents'))
-    on('maintenance', () => refresher.note('maintenance'))
+    on('maintenance', () => {
+      refresher.note('maintenance')
+      refresher.note('monitors')
+    })
     on('resync', () => {
       refresher.note('maintenance')
       refresher.note('monitors')

@@ -14,29 +14,16 @@ export function useMaintenance() {
   })
 }
 
-interface Scoped {
-  id: string
-  tags: readonly string[]
-}
-
-/** Tells under which window a monitor is now; undefined: under none. */
-export function useMaintenanceOf(): (monitor: Scoped) => MaintenanceWindow | undefined {
-  const now = useMaintenance().data?.data.filter(({ active }) => active) ?? []
-  return ({ id, tags }) =>
-    now.find((window) => window.monitorIds.includes(id) || window.tags.some((tag) => tags.includes(tag)))
-}
-
 /** Says of a monitor that it is under maintenance, and until when. */
-export function MaintenanceNote({ monitor }: { monitor: Scoped }) {
-  const window = useMaintenanceOf()(monitor)
-  if (window === undefined) return null
+export function MaintenanceNote({ maintenance }: Pick<Answer<'GET /v1/monitors/{id}'>, 'maintenance'>) {
+  if (maintenance === null) return null
   return (
     <>
       <Badge variant="default" size="lg" tt="none">
         Maintenance
       </Badge>
       <Text span size="sm">
-        {window.title}, it ends <RelativeTime at={window.until} ahead />
+        {maintenance.title}, it ends <RelativeTime at={maintenance.until} ahead />
       </Text>
     </>
   )

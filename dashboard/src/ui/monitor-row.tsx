@@ -55,20 +55,12 @@ interface Options {
   monitor: Monitor
   overview: Overview | undefined
   readAt: number
-  maintenance: boolean
   picked: boolean
   onPick: (id: string, picked: boolean) => void
 }
 
 /** Plain elements, and what is dear only once it is seen: of a thousand rows each component would be felt. */
-export const MonitorRow = memo(function MonitorRow({
-  monitor,
-  overview,
-  readAt,
-  maintenance,
-  picked,
-  onPick
-}: Options) {
+export const MonitorRow = memo(function MonitorRow({ monitor, overview, readAt, picked, onPick }: Options) {
   const { id, name, target, kind, tags, lastHeartbeatAt } = monitor
   const [row, seen] = useSeen<HTMLLIElement>()
   return (
@@ -88,7 +80,7 @@ export const MonitorRow = memo(function MonitorRow({
           {name}
         </Link>
         <div className="clip quiet">
-          {maintenance ? <span className="maintenance">Maintenance</span> : null}
+          {monitor.maintenance !== null ? <span className="maintenance">Maintenance</span> : null}
           {[target ?? kind, ...tags.map((tag) => `#${tag}`)].join(' · ')}
         </div>
       </div>
