@@ -114,9 +114,10 @@ function agree(status: MonitorStatus): null {
   return null
 }
 
-/** One that happened, or was under way, before the pause does not end it. */
-function endsPause({ stateSince }: MonitorStatus, { status, timestamp, receivedAt }: Beat, rules: Rules): boolean {
-  return rules.resumeOnPing === true && status !== 'down' && Math.min(timestamp, receivedAt) > stateSince
+/** One that happened, or was under way, before the pause does not end it, nor does one that is outvoted by down. */
+function endsPause({ stateSince }: MonitorStatus, beat: Beat, said: Observation, rules: Rules): boolean {
+  if (rules.resumeOnPing !== true || beat.status === 'down' || said === 'down') return false
+  return Math.min(beat.timestamp, beat.receivedAt) > stateSince
 }
 
 /** What the newest heartbeat makes of the state. Agents decide together, any other source by itself. */
@@ -124,7 +125,7 @@ function follow(status: MonitorStatus, beat: Beat, rules: Rules): Transition | n
   const { timestamp } = beat
   const said = (beat.bySocket && outcome(status, rules)) || beat.status
   if (status.state === said) return agree(status)
-  if (status.state === 'paused' && !endsPause(status, beat, rules)) return agree(status)
+  if (status.state === 'paused' && !endsPause(status, beat, said, rules)) return agree(status)
   const needed = neededFor(status.state, said, rules)
   if (needed === 1) return change(status, said, timestamp, 'reported')
   // Who is outvoted confirms nothing.

@@ -48,6 +48,16 @@ test('a pause ends with the first heartbeat after its begin that does not say do
   t.end()
 })
 
+test('a pause is not ended by an agent that is outvoted, and no outage begins by it', (t) => {
+  const rules = { ...RULES, resumeOnPing: true }
+  const paused = { ...told('paused'), stateSince: NOW - 10_000 }
+  t.equal(advance(paused, beat({ status: 'down', bySocket: true }), rules), null)
+  const later = { timestamp: NOW + 1, receivedAt: NOW + 1, bySocket: true }
+  t.equal(advance(paused, beat({ ...later, sourceId: 'b' }), rules), null)
+  t.equal(paused.state, 'paused')
+  t.end()
+})
+
 const BACKFILL: Array<[what: string, beat: Beat]> = [
   ['one that arrived a millisecond too late', beat({ status: 'down', receivedAt: NOW + WINDOW + 1 })],
   ['one of two hours ago', beat({ status: 'down', timestamp: NOW - 7_200_000, receivedAt: NOW })],
