@@ -82,6 +82,11 @@ function tellsOfAgents({ to, reason }: NotedTransition): boolean {
   return to === 'unknown' && reason === 'agent_offline'
 }
 
+/** Is something known again of a monitor of agents? Not where it is down because they are gone. */
+function provesAgents({ from, to, reason }: NotedTransition): boolean {
+  return from === 'unknown' && to !== 'paused' && to !== 'pending' && reason !== 'agent_offline'
+}
+
 async function contextOf(tx: Queryable, transitions: readonly NotedTransition[], now: Date): Promise<Context> {
   const keys = [...new Set(transitions.map(({ monitorKey }) => monitorKey))]
   const begun = transitions.filter(({ to }) => to === 'down' || to === 'degraded' || to === 'unknown')
@@ -280,7 +285,7 @@ export async function recordAlerts(tx: Queryable, transitions: readonly NotedTra
   const context = await contextOf(tx, transitions, now)
   const written: Written = { rows: [], ended: [] }
   for (const transition of transitions) note(transition, context, written)
-  const back = transitions.filter(({ from, to }) => from === 'unknown' && to !== 'paused' && to !== 'pending')
+  const back = transitions.filter(provesAgents)
   const returned = await endLosses(tx, back, context)
   if (written.ended.length > 0) await endRows(tx, written.ended)
   const rows = [...written.rows, ...returned]

@@ -122,6 +122,16 @@ test('of several agents one that is connected is enough, and the choice counts f
   t.same(await steps(scene), ['up unknown agent_offline 90', 'unknown down agent_offline 200'])
 })
 
+test('an agent is not back because one of its monitors is said to stand for its machine', async (t) => {
+  const scene = await agentScene(t)
+  await scene.sweep(91)
+  await scene.configure('agent_is_target = $2', [true])
+  await scene.sweep(200)
+  t.same(await steps(scene), ['up unknown agent_offline 90', 'unknown down agent_offline 200'])
+  const open = await scene.stores.db.query('select event from alert_outbox where ended_at is null order by id')
+  t.same(open, [{ event: 'agent' }, { event: 'down' }])
+})
+
 test('what comes by HTTP has no agent: silence is down, whatever the kind', async (t) => {
   const scene = await agentScene(t)
   await scene.hear(10, { way: 'http' })
