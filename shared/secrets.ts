@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
 
 /** Version of the keys that are derived now; stored beside every digest and inside every sealed value. */
 export const SECRETS_VERSION = 1
@@ -22,6 +22,8 @@ export interface Secrets {
   digestText(secret: string): string
   /** What is stored by a digest of the secret, by that of SECRETS_KEY first. */
   find<T>(secret: string, look: (digest: Buffer) => Promise<T | undefined>): Promise<Found<T> | undefined>
+  /** Is it a digest of the secret, by whichever key? */
+  matches(secret: string, digest: Buffer): boolean
   /** Encrypts for storage: version byte, nonce, ciphertext, tag (AES-256-GCM). `context` must be the same to open it. */
   seal(plain: string, context: string): Buffer
   /** @throws when the value was sealed with another key or context, or was changed. */
@@ -78,6 +80,11 @@ export function createSecrets(secretsKey: string, otherKey?: string): Secrets {
       }
       return undefined
     },
+    matches: (secret, digest) =>
+      all.some((keys) => {
+        const own = hmac(keys, secret).digest()
+        return own.length === digest.length && timingSafeEqual(own, digest)
+      }),
     seal: (plain, context) => {
       const iv = randomBytes(IV_BYTES)
       const cipher = createCipheriv('aes-256-gcm', now.sealing, iv).setAAD(Buffer.from(context))

@@ -42,9 +42,10 @@ export function createRefresh({ db, secrets, clock }: Parts, sessions: Sessions)
       const session = await lockSession(tx, userId, id)
       const now = clock()
       if (!isOpen(session, now)) return null
-      const use = { at: new Date(now), by: secrets.digest(clientOf(origin)) }
+      const client = clientOf(origin)
+      const use = { at: new Date(now), by: secrets.digest(client) }
       const before = await spendRefreshToken(tx, digest, use)
-      if (before === null || (now - before.at.getTime() <= GRACE_MS && before.by.equals(use.by))) {
+      if (before === null || (now - before.at.getTime() <= GRACE_MS && secrets.matches(client, before.by))) {
         await touchSession(tx, id, new Date(now))
         return { session, refreshToken: await sessions.giveRefreshToken(tx, id) }
       }

@@ -51,6 +51,8 @@ t.test('SECRETS_KEY is changed without a break, by a time in which both are know
   }
   const refreshed = await ahead.call('POST', '/v1/auth/refresh', { json: { refreshToken } })
   t.equal(refreshed.status, 200)
+  const atOnce = await behind.call('POST', '/v1/auth/refresh', { json: { refreshToken } })
+  t.equal(atOnce.status, 200, 'the same client asks twice, and is answered by two processes')
   const again = { json: { refreshToken: (refreshed.body as SignedIn).refreshToken } }
   t.equal((await behind.call('POST', '/v1/auth/refresh', again)).status, 200)
   const made = await createAgent(ahead, (await signIn(ahead)).jwt, {

@@ -70,6 +70,13 @@ test('what was made by the other key is opened and found, and what is made now i
   const stored = async (digest: Buffer) => (digest.equals(digests[1] as Buffer) ? 'row' : undefined)
   t.same(await both.find('pga_secret', stored), { row: 'row', digest: digests[1] })
   t.equal(await both.find('pga_secreu', stored), undefined)
+  t.same(
+    digests.map((digest) => [both.matches('pga_secret', digest), both.matches('pga_secreu', digest)]),
+    [
+      [true, false],
+      [true, false]
+    ]
+  )
 })
 
 test('the same master key opens what an earlier process sealed', (t) => {

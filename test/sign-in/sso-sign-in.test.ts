@@ -1,10 +1,13 @@
+import { randomBytes } from 'node:crypto'
 import { t } from 'tap'
+import { createSecrets } from '../../shared/secrets.ts'
 import { apiFor } from '../support/api.ts'
 import { auditOf } from '../support/audit-trail.ts'
 import { signUp } from '../support/cast.ts'
+import { httpsFetch } from '../support/https-fetch.ts'
 import { openStores } from '../support/ingest.ts'
 import { expectProblem, faultsOf } from '../support/problems.ts'
-import { bind, createBrowser, inDirectory, inWorkspace, pathOf, ssoApiFor } from '../support/sso.ts'
+import { bind, createBrowser, inDirectory, inWorkspace, ORIGIN, pathOf, ssoApiFor } from '../support/sso.ts'
 
 const TENANT = '11111111-1111-4111-8111-111111111111'
 const OTHER = '22222222-2222-4222-8222-222222222222'
@@ -45,6 +48,21 @@ t.test('the trail tells who joined, by which tenant', async (t) => {
       { provider: 'google', tenant: 'example.com' }
     ]
   )
+})
+
+t.test('while SECRETS_KEY is changed, a sign-in that one process began is ended by another', async (t) => {
+  const secretsKey = randomBytes(32).toString('base64')
+  const turned = { ...stores, secretsKey, secrets: createSecrets(secretsKey, stores.secretsKey) }
+  const sso = { entra: api.entra.client, google: api.google.client, fetch: httpsFetch(api.entra.ca) }
+  const addresses = { apiUrl: ORIGIN, appUrl: ORIGIN, siteUrl: ORIGIN }
+  const other = await apiFor(t, turned, { sso, addresses })
+  api.entra.person = people[0][1]
+  const browser = createBrowser(api)
+  const { headers } = await browser.open('/v1/auth/sso/entra?returnTo=/monitors')
+  const back = await browser.authenticate(headers.get('location') ?? '')
+  const cookie = [...browser.cookies].map((pair) => pair.join('=')).join('; ')
+  const ended = await other.call('GET', pathOf(back), { headers: { cookie } })
+  t.equal(pathOf(ended.headers.get('location') ?? ''), '/monitors')
 })
 
 t.test('whoever names the organization is sent to its own tenant', async (t) => {

@@ -1,4 +1,3 @@
-import { timingSafeEqual } from 'node:crypto'
 import type { SsoProvider } from '../../../shared/contract/sso.ts'
 import { randomBase62 } from '../../../shared/identity/api-key.ts'
 import { hostCookie, readCookie } from '../cookies.ts'
@@ -60,8 +59,7 @@ export function createAttempts(parts: SealedStoreParts): Attempts {
       const kept = await store.take(state)
       const token = readCookie(cookieHeader, COOKIE)
       if (kept === null || token === undefined) return null
-      const isSameBrowser = timingSafeEqual(secrets.digest(token), Buffer.from(kept.browser, 'base64'))
-      return isSameBrowser ? kept.attempt : null
+      return secrets.matches(token, Buffer.from(kept.browser, 'base64')) ? kept.attempt : null
     }
   }
 }

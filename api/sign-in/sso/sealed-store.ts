@@ -24,19 +24,21 @@ export function createSealedStore<T>(
   { redis, redisPrefix, secrets, clock }: SealedStoreParts,
   { name, lifeMs }: { name: string; lifeMs: number }
 ): SealedStore<T> {
-  const keyOf = (token: string) => `${redisPrefix}:${name}:${secrets.digest(token).toString('base64url')}`
-  const open = (sealed: string | null, key: string): T | null => {
-    if (sealed === null) return null
-    const kept = JSON.parse(secrets.open(Buffer.from(sealed, 'base64'), key)) as { value: T; endsAt: number }
+  const keyOf = (digest: Buffer) => `${redisPrefix}:${name}:${digest.toString('base64url')}`
+  const open = async (token: string, get: (key: string) => Promise<string | null>): Promise<T | null> => {
+    const found = await secrets.find(token, async (digest) => (await get(keyOf(digest))) ?? undefined)
+    if (found === undefined) return null
+    const text = secrets.open(Buffer.from(found.row, 'base64'), keyOf(found.digest))
+    const kept = JSON.parse(text) as { value: T; endsAt: number }
     return clock() < kept.endsAt ? kept.value : null
   }
   return {
     put: async (token, value) => {
-      const key = keyOf(token)
+      const key = keyOf(secrets.digest(token))
       const sealed = secrets.seal(JSON.stringify({ value, endsAt: clock() + lifeMs }), key)
       await redis.client.set(key, sealed.toString('base64'), 'PX', lifeMs)
     },
-    read: async (token) => open(await redis.client.get(keyOf(token)), keyOf(token)),
-    take: async (token) => open(await redis.client.getdel(keyOf(token)), keyOf(token))
+    read: (token) => open(token, (key) => redis.client.get(key)),
+    take: (token) => open(token, (key) => redis.client.getdel(key))
   }
 }
