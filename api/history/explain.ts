@@ -31,7 +31,7 @@ function reasonOf({ row, last }: Facts): string {
   if (row.state_reason === 'agent_offline' && row.state === 'down') return 'The agent of the machine was not connected.'
   if (row.state_reason !== 'reported') return REASONS[row.state_reason] ?? `The reason is ${row.state_reason}.`
   if (last?.status !== row.state) return 'Its heartbeats said so.'
-  return last.message ? `The newest heartbeat says so: ${last.message}` : 'The newest heartbeat says so.'
+  return last.message ? `The newest heartbeat says so: "${last.message}".` : 'The newest heartbeat says so.'
 }
 
 /** Who says what, where several agents decide together. */

@@ -276,6 +276,16 @@ t.test('the explanation names state, reason and the newest heartbeat', async (t)
     sentence: /No heartbeat has come yet/,
     lastHeartbeat: null
   })
+  const spoken = await createMonitor(api, alice.jwt, { name: 'Spoken', kind: 'heartbeat' })
+  const spokenKey = await keyOf(stores, spoken.id)
+  await putHeartbeats(stores, spokenKey, [{ timestamp: NOW - 5000, status: 'up', latency: 1 }])
+  await db.query(`update heartbeats set message = 'all is well' where monitor_key = $1`, [spokenKey])
+  await db.query(`update monitor_states set state = 'up', state_reason = 'reported' where monitor_key = $1`, [
+    spokenKey
+  ])
+  t.match((await get(`/v1/monitors/${spoken.id}/explain`)).body, {
+    sentence: /The newest heartbeat says so: "all is well"\.$/
+  })
 })
 
 for (const path of ['summary', 'incidents', 'explain', 'transitions']) {
