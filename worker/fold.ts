@@ -12,7 +12,7 @@ import {
   steadyCode
 } from '../shared/store/monitor-states.ts'
 import { ballotOf, isSplit } from '../shared/vote.ts'
-import { type Group, rowsOf } from './group.ts'
+import type { Group } from './group.ts'
 import { advance, type Beat, isLive, type MonitorStatus, type Rules } from './monitor-state.ts'
 
 /** What the heartbeats of a group change. */
@@ -53,25 +53,23 @@ function tellTheSame(group: Group, from: number, to: number): boolean {
  * each newer than the one before, and all are young: then they may only go on saying what was said. Only the fold reads a
  * monitor's organization, so none is named where that is not known (`isKnown`) either.
  */
-export function beatsOf(
-  group: Group,
-  sourceIds: readonly Buffer[],
-  isKnown: (monitorKey: number) => boolean
-): MonitorBeats {
+export function beatsOf(group: Group, sourceIds: Uint8Array, isKnown: (monitorKey: number) => boolean): MonitorBeats {
   const count = group.monitorKeys.length
   const beats: MonitorBeats = {
     monitorKeys: group.monitorKeys,
-    sourceIds: [],
+    sourceIds: new Uint8Array(16 * count),
     steady: new Uint8Array(count),
     first: new Float64Array(count),
     last: new Float64Array(count),
     received: new Float64Array(count)
   }
   for (let place = 0; place < count; place++) {
-    const [from, to] = rowsOf(group, place)
+    const from = group.starts[place] as number
+    const to = group.starts[place + 1] as number
     const source = group.sources[from] as number
-    const settles = isKnown(group.monitorKeys[place] as number) && tellTheSame(group, from, to)
-    beats.sourceIds.push(settles ? (sourceIds[source] as Buffer) : null)
+    if (isKnown(group.monitorKeys[place] as number) && tellTheSame(group, from, to)) {
+      beats.sourceIds.set(sourceIds.subarray(16 * source, 16 * source + 16), 16 * place)
+    }
     beats.steady[place] = steadyCode(group.statuses[from] as number, group.bySocket[source] as boolean)
     beats.first[place] = group.timestamps[from] as number
     beats.last[place] = group.timestamps[to - 1] as number
@@ -164,9 +162,9 @@ function toChange(row: MonitorStateRow, status: MonitorStatus): MonitorStateChan
  * Begins and ends of runs. An end without an id is told only while a run is open: nearly every heartbeat would be one. So a
  * beginning that comes after its end is known by the newest heartbeat.
  */
-function foldRuns(group: Group, row: MonitorStateRow, [from, to]: [number, number], into: Folded): void {
+function foldRuns(group: Group, row: MonitorStateRow, place: number, into: Folded): void {
   let running = row.running
-  for (let index = from; index < to; index++) {
+  for (let index = group.starts[place] as number; index < (group.starts[place + 1] as number); index++) {
     const status = RECORD_STATUSES[group.statuses[index] as number]
     const rid = group.rids.get(index) ?? ''
     const at = group.timestamps[index] as number
@@ -202,7 +200,8 @@ export function foldMonitor(
   resumeOnPing: boolean,
   into: Folded
 ): void {
-  const [from, to] = rowsOf(group, place)
+  const from = group.starts[place] as number
+  const to = group.starts[place + 1] as number
   const status = toStatus(row)
   const rules = { ...rulesOf(row), resumeOnPing }
   const before = JSON.stringify(status.liveSources)
@@ -225,7 +224,7 @@ export function foldMonitor(
     })
   }
   into.past.push(...past.spans(row.monitor_key))
-  if (row.max_runtime_seconds !== null) foldRuns(group, row, [from, to], into)
+  if (row.max_runtime_seconds !== null) foldRuns(group, row, place, into)
   const newest = group.timestamps.subarray(from, to).reduce((most, at) => Math.max(most, at), 0)
   if (newest > (status.lastHeartbeatAt ?? 0)) into.records.push({ monitorKey: row.monitor_key, at: newest })
   // Every live heartbeat leaves its mark there; without one nothing else can have changed.

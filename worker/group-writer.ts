@@ -8,14 +8,17 @@ import { makeDays } from './history.ts'
 import type { LivePublisher } from './live.ts'
 import { Recorder, type WritePath } from './record-heartbeats.ts'
 
+/** Jobs of a shard under way at once: twice what fills a transaction, so that the next comes in while one runs. */
+export const CONCURRENCY = 128
 /**
- * Most rows in one transaction: all that a shard has under way. The larger a group, the more heartbeats of one monitor share
+ * Most rows in one transaction: half of what a shard may have under way. The larger a group, the more heartbeats of one monitor share
  * the update of its state.
  */
 const MAX_ROWS = 64_000
 /**
  * Fewer rows than this wait until the last transaction began this long ago: small commits cost more than they carry, and
- * their fsyncs stand in the way of Redis'. The first heartbeat after a pause waits for nothing.
+ * their fsyncs stand in the way of Redis'. The first heartbeat after a pause waits for nothing, and nobody waits when all
+ * jobs that may be under way are here.
  */
 const FEW_ROWS = 4000
 const PACE_MS = 100
@@ -69,6 +72,7 @@ export class GroupWriter {
   #running: Promise<void> | null = null
   #stopping = false
   #wake: (() => void) | undefined
+  #endRest: (() => void) | undefined
   #conflicts = 0
   #mergeLeft = 0
   /** When the last transaction began, monotonic ms. */
@@ -92,6 +96,7 @@ export class GroupWriter {
       // faultOf found it sound.
       this.#waiting.push({ job: data as IngestJob, resolve, reject })
       this.#running ??= this.#run()
+      if (this.#isWorthIt()) this.#endRest?.()
     })
   }
 
@@ -99,6 +104,7 @@ export class GroupWriter {
   async stop(): Promise<void> {
     this.#stopping = true
     this.#wake?.()
+    this.#endRest?.()
     await this.#running
   }
 
@@ -114,10 +120,24 @@ export class GroupWriter {
     this.#running = null
   }
 
+  /** Is nothing to be gained by waiting for more? */
+  #isWorthIt(): boolean {
+    if (this.#waiting.length >= CONCURRENCY) return true
+    return this.#waiting.reduce((sum, { job }) => sum + job.m.length, 0) >= FEW_ROWS
+  }
+
   async #keepPace(): Promise<void> {
     const rest = this.#beganAt + PACE_MS - performance.now()
-    const rows = this.#waiting.reduce((sum, { job }) => sum + job.m.length, 0)
-    if (rest > 0 && rows < FEW_ROWS && !this.#stopping) await new Promise((resolve) => setTimeout(resolve, rest))
+    if (rest > 0 && !this.#isWorthIt() && !this.#stopping) {
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, rest)
+        this.#endRest = () => {
+          clearTimeout(timer)
+          resolve()
+        }
+      })
+      this.#endRest = undefined
+    }
     this.#beganAt = performance.now()
   }
 

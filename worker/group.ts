@@ -9,7 +9,7 @@ export interface Group {
   readonly size: number
   /** Each monitor once. */
   readonly monitorKeys: Float64Array
-  /** Where the rows of each monitor begin, and at last where all end. */
+  /** Where the rows of each monitor begin, which is where those of the one before end, and at last where all end. */
   readonly starts: Int32Array
   readonly timestamps: Float64Array
   readonly receivedAt: Float64Array
@@ -25,11 +25,6 @@ export interface Group {
   /** Ids of runs, of the few rows that name one. */
   readonly rids: Map<number, string>
   readonly messages: Map<number, string>
-}
-
-/** The rows of a monitor, `place` being its place in `monitorKeys`: from the first to before the last. */
-export function rowsOf(group: Group, place: number): [from: number, to: number] {
-  return [group.starts[place] as number, group.starts[place + 1] as number]
 }
 
 /** The days (epoch days, UTC) that a group touches. */

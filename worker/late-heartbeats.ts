@@ -2,7 +2,7 @@ import type { Transaction } from '../shared/db.ts'
 import { insertDirtySpans } from '../shared/store/rollup-dirty.ts'
 import { readRollupState } from '../shared/store/rollup-state.ts'
 import { BUCKET_MS, type Span } from '../shared/store/rollups.ts'
-import { type Group, rowsOf } from './group.ts'
+import type { Group } from './group.ts'
 
 const STEP = BUCKET_MS['5m']
 
@@ -10,10 +10,9 @@ const STEP = BUCKET_MS['5m']
 export function lateSpans(group: Group, closedUntil: number): Span[] {
   const spans: Span[] = []
   group.monitorKeys.forEach((monitorKey, place) => {
-    const [from, to] = rowsOf(group, place)
     let first = Number.POSITIVE_INFINITY
     let last = Number.NEGATIVE_INFINITY
-    for (let row = from; row < to; row++) {
+    for (let row = group.starts[place] as number; row < (group.starts[place + 1] as number); row++) {
       const timestamp = group.timestamps[row] as number
       if (timestamp >= closedUntil) continue
       if (timestamp < first) first = timestamp

@@ -6,7 +6,7 @@ import { formatTimestamp } from '../shared/protocol/timestamp.ts'
 import type { RedisClient } from '../shared/redis.ts'
 import { listMonitorNames, listMonitorNamesOf } from '../shared/store/live-monitors.ts'
 import type { NotedTransition } from '../shared/store/outbox.ts'
-import { type Group, rowsOf } from './group.ts'
+import type { Group } from './group.ts'
 
 interface Deps {
   db: Database
@@ -140,7 +140,8 @@ export class LivePublisher {
     for (const [place, key] of group.monitorKeys.entries()) {
       const monitor = this.#monitors.get(key)
       if (monitor === undefined) continue
-      const [from, to] = rowsOf(group, place)
+      const from = group.starts[place] as number
+      const to = group.starts[place + 1] as number
       const named = this.#listened.get(monitor.organizationId)?.has(monitor.id) === true
       const list = events.get(monitor.organizationId) ?? []
       if (!named && list.length >= MAX_HEARTBEATS) continue

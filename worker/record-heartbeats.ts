@@ -15,7 +15,7 @@ import {
 import { listResumingOnPing } from '../shared/store/monitor-switches.ts'
 import { recordAlerts } from '../shared/store/outbox.ts'
 import { beatsOf, type Folded, foldMonitor } from './fold.ts'
-import { type Group, rowsOf } from './group.ts'
+import type { Group } from './group.ts'
 import { noteLateHeartbeats } from './late-heartbeats.ts'
 import { repaintBlanks } from './repaint.ts'
 
@@ -44,7 +44,7 @@ export class Recorder {
   readonly #clock: () => number
   readonly #states: boolean
   /** The organization of each monitor, as 16 bytes. It never changes, and a key is never used again. */
-  readonly #organizations = new Map<number, Buffer>()
+  readonly #organizations = new Map<number, Uint8Array>()
 
   /** Without `states` a group of monitors that were all seen before is rows and no more. */
   constructor(db: Database, clock: () => number, states = true) {
@@ -57,7 +57,7 @@ export class Recorder {
   record(group: Group, path: WritePath): Promise<Recorded> {
     // Between groups: the rows of one need all that was known when it began.
     if (this.#organizations.size >= MAX_REMEMBERED) this.#organizations.clear()
-    const sourceIds = group.sourceIds.map(uuidBytes)
+    const sourceIds = uuidBytes(group.sourceIds)
     const folds = this.#states || !group.monitorKeys.every((key) => this.#organizations.has(key))
     return this.#db.transaction(async (tx) => {
       if (!folds) return this.#writeRows(tx, group, path, this.#encode(group, sourceIds))
@@ -65,7 +65,7 @@ export class Recorder {
     })
   }
 
-  async #write(tx: Transaction, group: Group, path: WritePath, sourceIds: readonly Buffer[]): Promise<Recorded> {
+  async #write(tx: Transaction, group: Group, path: WritePath, sourceIds: Uint8Array): Promise<Recorded> {
     const { monitorKeys } = group
     const beats = beatsOf(group, sourceIds, (monitorKey) => this.#organizations.has(monitorKey))
     // Encoded while the database works.
@@ -114,22 +114,23 @@ export class Recorder {
   }
 
   #remember(monitorKey: number, organizationId: string): void {
-    if (!this.#organizations.has(monitorKey)) this.#organizations.set(monitorKey, uuidBytes(organizationId))
+    if (!this.#organizations.has(monitorKey)) this.#organizations.set(monitorKey, uuidBytes([organizationId]))
   }
 
   /**
    * The rows monitor by monitor, which keeps the index writes together. Left out are those of monitors whose organization is
    * not known, and that are not among `existing` where that is told.
    */
-  #encode(group: Group, sourceIds: readonly Buffer[], existing: ReadonlySet<number> | null = null): Encoded {
+  #encode(group: Group, sourceIds: Uint8Array, existing: ReadonlySet<number> | null = null): Encoded {
     let messageBytes = 0
     for (const text of group.messages.values()) messageBytes += text.length * 3
     const encoder = new RowEncoder(group.size, messageBytes)
     let rows = 0
-    for (const [place, monitorKey] of group.monitorKeys.entries()) {
+    group.monitorKeys.forEach((monitorKey, place) => {
       const organizationId = this.#organizations.get(monitorKey)
-      if (organizationId === undefined || existing?.has(monitorKey) === false) continue
-      const [from, to] = rowsOf(group, place)
+      if (organizationId === undefined || existing?.has(monitorKey) === false) return
+      const from = group.starts[place] as number
+      const to = group.starts[place + 1] as number
       rows += to - from
       for (let row = from; row < to; row++) {
         encoder.add(
@@ -137,13 +138,14 @@ export class Recorder {
           group.timestamps[row] as number,
           group.latencies[row] as number,
           group.receivedAt[row] as number,
-          sourceIds[group.sources[row] as number] as Buffer,
+          sourceIds,
+          group.sources[row] as number,
           organizationId,
           group.statuses[row] as number,
           group.messages.get(row)
         )
       }
-    }
+    })
     return { rows, bytes: encoder.finish() }
   }
 }

@@ -7,7 +7,7 @@ import { startRounds } from '../shared/rounds.ts'
 import type { Secrets } from '../shared/secrets.ts'
 import { createAddressGuard } from '../shared/webhooks/address-guard.ts'
 import { startAlerts } from './alerts/alerts.ts'
-import { GroupWriter } from './group-writer.ts'
+import { CONCURRENCY, GroupWriter } from './group-writer.ts'
 import { startHistory } from './history.ts'
 import { LivePublisher } from './live.ts'
 import { tellNotices } from './live-notices.ts'
@@ -35,8 +35,6 @@ export interface RunningWorker {
   stop(): Promise<void>
 }
 
-/** Jobs of a shard under way at once: enough to fill a transaction while the last one runs. */
-export const CONCURRENCY = 64
 const GAUGE_MS = 5000
 const SWEEP_MS = 1000
 const NOTICES_MS = 2000

@@ -7,9 +7,22 @@ const ARRAY_HEADER_BYTES = 5 * 4
 const ELEMENT_BYTES = 4 + 16
 const OIDS = { int2: 21, int8: 20, timestamptz: 1184, uuid: 2950 } as const
 
-/** The 16 bytes of a UUID in its usual form. */
-export function uuidBytes(uuid: string): Buffer {
-  return Buffer.from(uuid.replaceAll('-', ''), 'hex')
+/** Of a hexadecimal digit's character. */
+function digit(code: number): number {
+  return (code & 15) + 9 * (code >> 6)
+}
+
+/** The 16 bytes of each of these UUIDs, which have their usual form, one after the other. */
+export function uuidBytes(uuids: readonly string[]): Uint8Array {
+  const bytes = new Uint8Array(16 * uuids.length)
+  let at = 0
+  for (const uuid of uuids) {
+    for (let from = 0; from < uuid.length; from += 2) {
+      if (uuid[from] === '-') from++
+      bytes[at++] = 16 * digit(uuid.charCodeAt(from)) + digit(uuid.charCodeAt(from + 1))
+    }
+  }
+  return bytes
 }
 
 /**
@@ -44,6 +57,7 @@ export class BinaryWriter {
     this.#at += 2
   }
 
+  /** A null. */
   nothing(): void {
     this.word(-1)
   }
@@ -72,10 +86,11 @@ export class BinaryWriter {
     this.#at += 8
   }
 
-  uuid(bytes: Uint8Array): void {
+  /** The one at `place` of `uuidBytes`. */
+  uuid(bytes: Uint8Array, place = 0): void {
     this.word(16)
     // Faster than a copy of so few.
-    for (let i = 0; i < 16; i++) this.#buffer[this.#at + i] = bytes[i] as number
+    for (let i = 0; i < 16; i++) this.#buffer[this.#at + i] = bytes[16 * place + i] as number
     this.#at += 16
   }
 
@@ -91,26 +106,27 @@ export class BinaryWriter {
 }
 
 /** An array as a parameter: the driver sends a Buffer as it is, so the server has no text to parse. */
-function arrayOf<V>(oid: number, values: ArrayLike<V>, write: (writer: BinaryWriter, value: V) => void): Buffer {
-  const writer = new BinaryWriter(ARRAY_HEADER_BYTES + values.length * ELEMENT_BYTES)
-  for (const word of [1, 1, oid, values.length, 1]) writer.word(word)
-  for (let i = 0; i < values.length; i++) write(writer, values[i] as V)
+function arrayOf(oid: number, length: number, write: (writer: BinaryWriter, place: number) => void): Buffer {
+  const writer = new BinaryWriter(ARRAY_HEADER_BYTES + length * ELEMENT_BYTES)
+  for (const word of [1, 0, oid, length, 1]) writer.word(word)
+  for (let place = 0; place < length; place++) write(writer, place)
   return writer.finish()
 }
 
 export function int2Array(values: ArrayLike<number>): Buffer {
-  return arrayOf(OIDS.int2, values, (writer, value) => writer.int2(value))
+  return arrayOf(OIDS.int2, values.length, (writer, place) => writer.int2(values[place] as number))
 }
 
 export function int8Array(values: ArrayLike<number>): Buffer {
-  return arrayOf(OIDS.int8, values, (writer, value) => writer.int8(value))
+  return arrayOf(OIDS.int8, values.length, (writer, place) => writer.int8(values[place] as number))
 }
 
 /** Of epoch ms. */
 export function timestamptzArray(times: ArrayLike<number>): Buffer {
-  return arrayOf(OIDS.timestamptz, times, (writer, time) => writer.timestamptz(time))
+  return arrayOf(OIDS.timestamptz, times.length, (writer, place) => writer.timestamptz(times[place] as number))
 }
 
-export function uuidArray(ids: ArrayLike<Uint8Array | null>): Buffer {
-  return arrayOf(OIDS.uuid, ids, (writer, id) => (id === null ? writer.nothing() : writer.uuid(id)))
+/** Of `uuidBytes`. */
+export function uuidArray(bytes: Uint8Array): Buffer {
+  return arrayOf(OIDS.uuid, bytes.length / 16, (writer, place) => writer.uuid(bytes, place))
 }

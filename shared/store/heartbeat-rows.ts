@@ -18,14 +18,15 @@ export class RowEncoder {
     this.#writer.raw(HEADER)
   }
 
-  /** Times in epoch ms; latency NaN means null. Ids as 16 bytes. */
+  /** Times in epoch ms; latency NaN means null. The source is the one at that place of `sourceIds`; ids as of `uuidBytes`. */
   add(
     monitorKey: number,
     timestamp: number,
     latency: number,
     receivedAt: number,
-    sourceId: Buffer,
-    organizationId: Buffer,
+    sourceIds: Uint8Array,
+    source: number,
+    organizationId: Uint8Array,
     status: number,
     message: string | undefined
   ): void {
@@ -36,7 +37,7 @@ export class RowEncoder {
     if (Number.isNaN(latency)) writer.nothing()
     else writer.float8(latency)
     writer.timestamptz(receivedAt)
-    writer.uuid(sourceId)
+    writer.uuid(sourceIds, source)
     writer.uuid(organizationId)
     writer.int2(status)
     if (message === undefined) writer.nothing()

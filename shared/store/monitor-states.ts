@@ -30,8 +30,8 @@ export interface MonitorStateRow {
 /** Heartbeats as the database is asked about them: in columns, a line for each monitor, by ascending key. Times are epoch ms. */
 export interface MonitorBeats {
   monitorKeys: Float64Array
-  /** Who told them all (16 bytes), or null when the whole fold is needed anyway. */
-  sourceIds: Array<Buffer | null>
+  /** Who told them all, as of `uuidBytes`; zeroes when the whole fold is needed anyway. */
+  sourceIds: Uint8Array
   /** What they all say, by which way (`steadyCode`). */
   steady: Uint8Array
   first: Float64Array

@@ -3,7 +3,7 @@ import { type Test, test } from 'tap'
 import { createDoor } from '../../shared/ingest/accept.ts'
 import { createMetrics } from '../../shared/metrics.ts'
 import { RECORD_STATUSES } from '../../shared/protocol/heartbeat.ts'
-import { CONCURRENCY } from '../../worker/worker.ts'
+import { CONCURRENCY } from '../../worker/group-writer.ts'
 import { historyOf } from '../support/gateway-tenant.ts'
 import { openStores, workerFor } from '../support/ingest.ts'
 import { drained, type JobRow, jobOf, keyOf, stateOf, transitionsOf } from '../support/jobs.ts'
@@ -175,10 +175,10 @@ test('monitors deleted while their heartbeats are written disturb nobody', async
 test('two workers at once on the same monitors lose nothing, double nothing and agree on every state', async (t) => {
   const { stores, tenant, now, row } = await sceneOf(t, { idle: true })
   const keys = await Promise.all(Array.from({ length: 10 }, async () => keyOf(stores, await tenant.addMonitor())))
-  const jobs = Array.from({ length: 200 }, (_, job) =>
+  const jobs = Array.from({ length: 2 * CONCURRENCY + 20 }, (_, job) =>
     keys.map((_, i) => {
       // Every job touches every monitor, each from another one on, and every third row was in an earlier job.
-      const age = 1 + ((i + job) % 3 === 0 ? job >> 1 : job) / 4
+      const age = 1 + ((i + job) % 3 === 0 ? job >> 1 : job) / 8
       return row(age, { key: keys[(i + job) % keys.length] as number, status: age % 2 === 0 ? 'up' : 'down' })
     })
   )

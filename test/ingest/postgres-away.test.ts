@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { type Test, test } from 'tap'
 import type { Log } from '../../shared/log.ts'
-import { CONCURRENCY } from '../../worker/worker.ts'
+import { CONCURRENCY } from '../../worker/group-writer.ts'
 import { storeUrl, withAdmin } from '../support/database.ts'
 import { historyOf } from '../support/gateway-tenant.ts'
 import { openStores, type Stores, workerFor } from '../support/ingest.ts'
