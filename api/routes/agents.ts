@@ -18,6 +18,7 @@ import {
   updateAgent
 } from '../../shared/store/agents.ts'
 import { revokeApiKeys } from '../../shared/store/api-keys.ts'
+import { recountVotes } from '../../shared/store/monitor-switches.ts'
 import { findMonitorKeys } from '../../shared/store/monitors.ts'
 import { announceChanges } from '../http/announce-change.ts'
 import { audit } from '../http/audit.ts'
@@ -154,6 +155,7 @@ function createWriters(parts: Parts): Pick<AgentHandlers, 'createAgent' | 'patch
         if (body.monitorIds !== undefined) {
           const keys = await keysOfMonitors(tx, organizationId, body.monitorIds)
           await replaceAgentMonitors(tx, organizationId, id, keys)
+          await recountVotes(tx, { organizationId, ids: row.monitor_ids, at: new Date(clock()) })
         }
         const now = await reread(tx, organizationId, id, clock())
         const fields = changedFields(row, now, body)
@@ -177,6 +179,7 @@ function createEnders(parts: Parts): Pick<AgentHandlers, 'deleteAgent' | 'rotate
         const row = await lockAgent(tx, organizationId, id)
         if (row === undefined) throw new AppError('not_found')
         const revoked = await revokeApiKeys(tx, organizationId, id)
+        await recountVotes(tx, { organizationId, ids: row.monitor_ids, at: new Date(clock()) })
         await deleteAgent(tx, organizationId, id)
         await audit(tx, call, 'agent.deleted', { target: targetOf(row), details: { revokedKeyIds: revoked } })
         return revoked

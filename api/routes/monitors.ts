@@ -92,10 +92,11 @@ function createWriters(parts: Parts, { toMonitor, givePushUrl }: Tools): Omit<Mo
         const names = changedFields(before, after)
         if (names.length === 0) return after
         await audit(tx, call, 'monitor.changed', { target: targetOf(after), details: { fields: names } })
-        const which = { organizationId, monitorKey: after.key, at: new Date(clock()) }
-        if (names.includes('quorum')) await recountVotes(tx, which)
+        const at = new Date(clock())
+        if (names.includes('quorum')) await recountVotes(tx, { organizationId, ids: [after.id], at })
         if (!changesTiming(names)) return after
-        await restartClock(tx, { ...which, keepRuns: after.max_runtime_seconds !== null })
+        const keepRuns = after.max_runtime_seconds !== null
+        await restartClock(tx, { organizationId, monitorKey: after.key, at, keepRuns })
         return read(tx, principal, id, clock())
       })
       await announce(parts, organizationId)

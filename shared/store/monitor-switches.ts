@@ -81,15 +81,20 @@ export async function listResumingOnPing(tx: Transaction, monitorKeys: readonly 
   return new Set(rows.map(({ key }) => key))
 }
 
-/** After a change of its rule the sweep counts the votes anew, where there are several. */
-export async function recountVotes(
-  tx: Transaction,
-  { organizationId, monitorKey, at }: { organizationId: string; monitorKey: number; at: Date }
-): Promise<void> {
+/**
+ * The sweep counts the votes on these monitors anew, where there are several: their rule is another, or an agent is none of
+ * theirs any more. Locked in the order of their keys, as above.
+ */
+export async function recountVotes(tx: Transaction, { organizationId, ids, at }: Which): Promise<void> {
   await tx.query(
-    `update monitor_states set check_at = least(check_at, $3)
-     where organization_id = $1 and monitor_key = $2 and state <> 'paused' and other_votes <> '{}'`,
-    [organizationId, monitorKey, at]
+    `with held as (
+       select s.monitor_key from monitor_states s join monitors m on m.key = s.monitor_key
+       where m.organization_id = $1 and s.organization_id = $1 and m.id = any($2::uuid[]) and s.state <> 'paused'
+         and s.other_votes <> '{}'
+       order by s.monitor_key for update of s
+     )
+     update monitor_states s set check_at = least(s.check_at, $3) from held h where s.monitor_key = h.monitor_key`,
+    [organizationId, ids, at]
   )
 }
 

@@ -73,6 +73,8 @@ t.test('three agents decide together by their sockets, and one that is deleted d
       [1, 2, 3].map(() => ['status', 'timestamp'])
     )
   }
+  const later = "select from monitor_states where check_at > now() + interval '10 seconds'"
+  await waitFor(async () => (await stores.db.query(later)).length === 1, { what: 'the sweep has looked at the votes' })
   await api.call('DELETE', `/v1/agents/${paris.id}`, { as: alice.jwt })
   t.match((await reached(2, 'up')).sentence, /1 of 2 agents says down: tokyo\. It takes 2 of them/)
   await Promise.all([oslo, tokyo].map((agent) => agent.close()))
