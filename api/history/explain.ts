@@ -14,6 +14,10 @@ export interface Facts {
   votes: readonly Vote[]
   /** May the reader know the agents? */
   namesAgents: boolean
+  /** When the maintenance that holds now ends, epoch ms; null: none does. */
+  maintenanceUntil: number | null
+  /** Is one down that it depends on? */
+  muted: boolean
 }
 
 /** Why a monitor came into its state, by the reason of the change. */
@@ -47,6 +51,16 @@ function votesInWords({ row, votes, namesAgents }: Facts): string[] {
   return [...told, `It takes ${votesNeeded(row.quorum, votes.length)} of them to make it down.`]
 }
 
+/** Why nobody is told of an outage. */
+function silenceInWords({ row, maintenanceUntil, muted }: Facts): string[] {
+  if (maintenanceUntil !== null) {
+    return [
+      `It is under maintenance until ${formatTimestamp(maintenanceUntil)}; what begins meanwhile is told after that.`
+    ]
+  }
+  return muted && row.state === 'down' ? ['Nobody is told of it while one that it depends on is down.'] : []
+}
+
 function sentences(facts: Facts, deadlineAt: number | null): string[] {
   const { row } = facts
   const needed = row.state === 'down' ? row.recoveries : row.confirmations
@@ -59,7 +73,7 @@ function sentences(facts: Facts, deadlineAt: number | null): string[] {
   if (deadlineAt !== null && row.state !== 'down') {
     told.push(`Without a heartbeat it counts as missed at ${formatTimestamp(deadlineAt)}.`)
   }
-  return told
+  return [...told, ...silenceInWords(facts)]
 }
 
 /** When it has to be heard of next; null before the first heartbeat, and while it is paused. */

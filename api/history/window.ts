@@ -38,14 +38,16 @@ function fitting(choices: typeof AUTO, plan: string, from: number, to: number, n
 
 function refuseBackwards(from: number, to: number): void {
   if (from <= to) return
-  throw validationFailed([{ pointer: '?from', code: 'invalid_value', detail: '`from` must not be after `to`.' }])
+  throw validationFailed([
+    { pointer: '?from', code: 'invalid_value', detail: '`from` must not be after `to`, or now where that is absent.' }
+  ])
 }
 
 function cut(resolution: Resolution, plan: string, wanted: number | null, to: number, now: number): Window {
   const kept = retentionFrom(plan, resolution, now)
   const first = wanted ?? kept ?? 0
   const from = kept === null ? first : Math.max(first, kept)
-  return { resolution, from, to: Math.max(from, to), retentionFrom: kept, clamped: from > first }
+  return { resolution, from, to: Math.max(from, to), retentionFrom: kept, clamped: from > first || to < from }
 }
 
 /** The newest heartbeats may be ahead of our clock by what the door allows. */

@@ -6,6 +6,8 @@ import { retentionFrom } from '../../shared/plans.ts'
 import { formatTimestamp } from '../../shared/protocol/timestamp.ts'
 import { findExplanation, listOutagesSince } from '../../shared/store/explanations.ts'
 import { findLastHeartbeat } from '../../shared/store/heartbeats.ts'
+import { findMaintenanceEnds } from '../../shared/store/maintenance.ts'
+import { findMutedByParents } from '../../shared/store/monitor-parents.ts'
 import { findMonitor, type MonitorRow } from '../../shared/store/monitors.ts'
 import { BUCKET_MS } from '../../shared/store/rollups.ts'
 import { type IncidentRow, listIncidents, listTransitions, type TransitionRow } from '../../shared/store/transitions.ts'
@@ -158,8 +160,12 @@ export function createHistoryHandlers(parts: Parts): HistoryHandlers {
         if (row === undefined) throw new AppError('not_found')
         const last = await findLastHeartbeat(tx, organizationId, row.key)
         const outages = row.last_received_at === null ? [] : await listOutagesSince(tx, row.last_received_at)
-        const votes = await readVotes(tx, organizationId, row, parts.clock())
-        return { status: 200, body: explain(id, { row, last, outages, votes, namesAgents }) }
+        const now = parts.clock()
+        const votes = await readVotes(tx, organizationId, row, now)
+        const maintenanceUntil = (await findMaintenanceEnds(tx, new Map([[row.key, now]]))).get(row.key) ?? null
+        const muted = (await findMutedByParents(tx, [row.key])).has(row.key)
+        const facts = { row, last, outages, votes, namesAgents, maintenanceUntil, muted }
+        return { status: 200, body: explain(id, facts) }
       })
     }
   }

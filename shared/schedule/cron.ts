@@ -43,7 +43,7 @@ export function scheduleFault(schedule: string, timezone: string, now: number): 
     slotsAfter(text, timezone, now, 1)
     return null
   } catch (error) {
-    return `This schedule never comes: ${(error as Error).message}.`
+    return `This schedule cannot be read, or never comes: ${(error as Error).message}.`
   }
 }
 

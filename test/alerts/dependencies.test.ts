@@ -37,6 +37,22 @@ t.test('two changes at once do not make a circle together', async (t) => {
   t.same(answers.map(({ status }) => status).sort(), [200, 422])
 })
 
+t.test('the explanation says that nobody is told of what depends on one that is down', async (t) => {
+  const router = await make('Router')
+  const site = await make('Site', [router.id])
+  const sentence = async () =>
+    ((await api.call('GET', `/v1/monitors/${site.id}/explain`, { as: bob.jwt })).body as { sentence: string }).sentence
+  const down = ({ id }: { id: string }) =>
+    stores.db.query(
+      "update monitor_states set state = 'down', state_reason = 'missed' from monitors where key = monitor_key and id = $1",
+      [id]
+    )
+  await down(site)
+  t.notMatch(await sentence(), /Nobody is told/)
+  await down(router)
+  t.match(await sentence(), /Nobody is told of it while one that it depends on is down\./)
+})
+
 t.test("a stranger's monitor is no parent", async (t) => {
   const theirs = await createMonitor(api, charlie.jwt, { name: 'Theirs', kind: 'heartbeat' })
   const ours = await make('Ours')

@@ -150,6 +150,8 @@ t.test('a monitor tells of the maintenance that holds, and until when', async (t
   const tagged = { schedule: '0 * * * *', durationMinutes: 10, monitorIds: [], tags: ['hourly'], title: 'Hourly' }
   await create(tagged)
   t.same(await told(), { title: 'Short', until: iso(now + HOUR) })
+  const why = (await api.call('GET', `${path}/explain`, { as: bob.jwt })).body as { sentence: string }
+  t.match(why.sentence, `It is under maintenance until ${iso(now + 3 * HOUR + 600_000)}`, 'with what follows at once')
   t.same(await told(apiKey), { until: iso(now + HOUR) }, 'a key cannot read what people call it')
   now += HOUR / 2
   t.same(await told(), { title: 'Long', until: iso(now + 2.5 * HOUR) })

@@ -167,6 +167,7 @@ t.test('a window wholly beyond the retention is empty and says so', async (t) =>
       clamped: true
     })
   }
+  t.match(await history(`to=${time(NOW - 2000 * DAY)}`), { data: [], clamped: true }, 'also when only its end is named')
   t.match(await history(`resolution=1d&from=${time(0)}&to=${time(DAY)}`), {
     data: [],
     retentionFrom: null,
