@@ -31,7 +31,7 @@ export function notes(connections: number): string {
   policies) by the same 100 monitors twice; the second time counts.
 - Dropping a day: two others read and write the other days meanwhile. It has left history when a third connection finds
   its table no more, counted from the call: by then no statement sees the day and no lock is held. PostgreSQL removes the files after
-  that, while nobody waits for it but who called; the file system removes files of the same size, just written, as fast.
+  that, while nobody waits for it but who called; that time stands beside what removing as big files, just written, takes.
 - The dashboard: headless Chromium on this machine, stores of its own, an organization with 1,000 monitors and 90 days of history;
   medians of 7.
 - Medians of 3 runs (frames of 10: 2, 2,000/s: 1), ours and bare in turn.`
